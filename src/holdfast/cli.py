@@ -1,0 +1,116 @@
+"""The command line: a table of commands, and what each kind of failure returns.
+
+Nothing here imports torch, so `holdfast --help` answers at once. Each command is a module of
+`holdfast.commands` with one function `run(argv)`, imported when it is asked for. Exit codes:
+0 done, 1 failed, 2 bad input, 130 interrupted.
+"""
+
+import difflib
+import importlib
+import os
+import shutil
+import sys
+import textwrap
+import traceback
+from collections.abc import Sequence
+
+from holdfast.errors import HoldfastError, InputError
+from holdfast.record import version
+
+COMMANDS = {
+    "demo": "fine-tune a plain and an implicit model on a small sample, and compare them",
+    "train": "fine-tune a model, plain or with implicit connections, by a recipe or flags",
+    "inspect": "show what a connection does inside a model: residuals, stability, cost",
+    "tasks": "list the tasks and what of them is in a data folder",
+    "models": "list the model families, or describe one model",
+}
+OPTIONS = {
+    "--help": "after a command: everything it takes",
+    "--version": "print the version",
+    "--debug": "show the traceback of an error",
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code; errors become one sentence on stderr."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    debug = "--debug" in arguments
+    try:
+        _dispatch([item for item in arguments if item != "--debug"])
+        sys.stdout.flush()
+    except SystemExit as stop:
+        return stop.code if isinstance(stop.code, int) else 0
+    except BrokenPipeError:
+        return _reader_left()
+    except KeyboardInterrupt:
+        _say("interrupted; nothing is lost, the same command resumes where it stopped.")
+        return 130
+    except Exception as error:
+        if debug:
+            traceback.print_exc()
+        return _report(error)
+    return 0
+
+
+def _dispatch(arguments: list[str]) -> None:
+    name = arguments[0] if arguments else "--help"
+    if name in ("-h", "--help", "help"):
+        print(usage())
+    elif name in ("-V", "--version"):
+        print(f"holdfast {version()}")
+    elif name in COMMANDS:
+        importlib.import_module(f"holdfast.commands.{name}").run(arguments[1:])
+    else:
+        raise InputError(_unknown(name))
+
+
+def _unknown(name: str) -> str:
+    near = difflib.get_close_matches(name, COMMANDS, n=1)
+    hint = f"did you mean {near[0]}?" if near else f"expected one of {', '.join(COMMANDS)}."
+    return f"There is no command {name!r}; {hint}"
+
+
+def usage() -> str:
+    """Return the text of `holdfast --help`, wrapped to the terminal."""
+    return "\n".join(
+        [
+            "usage: holdfast COMMAND [options]\n",
+            textwrap.fill("Language models that hold fast under adversarial text.", _width()),
+            "\ncommands:",
+            *(_entry(name, about) for name, about in COMMANDS.items()),
+            "\noptions:",
+            *(_entry(name, about) for name, about in OPTIONS.items()),
+        ]
+    )
+
+
+def _entry(name: str, about: str) -> str:
+    first, rest = f"  {name:<10} ", " " * 13
+    return textwrap.fill(about, _width(), initial_indent=first, subsequent_indent=rest)
+
+
+def _width() -> int:
+    return max(30, min(shutil.get_terminal_size().columns, 100))
+
+
+def _report(error: Exception) -> int:
+    if isinstance(error, HoldfastError):
+        _say(" ".join(str(error).split()))
+        return 2 if isinstance(error, InputError) else 1
+    detail = " ".join(str(error).split()) or "no further message"
+    _say(f"failed with {type(error).__name__}: {detail} (--debug shows the traceback)")
+    return 1
+
+
+def _say(sentence: str) -> None:
+    print(f"holdfast: {sentence}", file=sys.stderr)
+
+
+def _reader_left() -> int:
+    # The reader of a pipe (head, less) closed it. Python would complain again at exit.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

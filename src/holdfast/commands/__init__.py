@@ -1,0 +1,1 @@
+"""The commands behind `holdfast`: one module each, with one function `run(argv)`."""

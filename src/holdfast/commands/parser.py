@@ -1,0 +1,131 @@
+"""Options to a `jsonargparse` parser: a field's type reads its value, its docstring explains it."""
+
+import argparse
+import inspect
+import json
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, get_args, get_origin
+
+from holdfast.commands.flags import Flag, gather
+from holdfast.commands.layout import REQUIRED, Option
+from holdfast.errors import InputError
+
+Table = Mapping[str, Option]
+
+WORDS = {
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    str: "a text",
+    Path: "a path",
+    type(None): "null",
+}
+PLACEHOLDERS = {int: "N", float: "X", bool: "{true,false}", Path: "PATH"}
+
+
+def parse_values(table: Table, flags: Sequence[Flag]) -> dict[str, Any]:
+    """Return the value of every option as a nested dictionary: its flag's, or its default."""
+    import jsonargparse
+
+    parser = jsonargparse.ArgumentParser(exit_on_error=False, parser_mode="json", add_help=False)
+    for option in table.values():
+        default = None if option.default is REQUIRED else option.default
+        parser.add_argument(f"--{option.name}", type=option.type, default=default)
+    words = {flag.name: _word(table[flag.name], flags) for flag in flags}
+    try:
+        parsed = parser.parse_args([f"--{name}={word}" for name, word in words.items()])
+    except jsonargparse.ArgumentError as error:
+        raise InputError(_sentence(str(error), table, words)) from error
+    values: dict[str, Any] = parsed.as_dict()
+    return values
+
+
+def _word(option: Option, flags: Sequence[Flag]) -> str:
+    if get_origin(option.type) is tuple:
+        return json.dumps(gather(flags, option.name))
+    latest = [flag.values for flag in flags if flag.name == option.name][-1]
+    if option.type is bool and not latest:
+        return "true"
+    if len(latest) != 1:
+        given = " ".join(latest) or "none"
+        raise InputError(f"--{option.name} takes one value, {expected(option.type)}; got {given}.")
+    return latest[0]
+
+
+def _sentence(message: str, table: Table, words: Mapping[str, str]) -> str:
+    found = re.search(r'Parser key "([^"]+)"', message)
+    if found is None or found[1] not in words:
+        return " ".join(message.split())
+    name = found[1]
+    return f"--{name} is {words[name]!r}; expected {expected(table[name].type)}."
+
+
+def expected(kind: Any) -> str:
+    """Return in words what a value of this type is."""
+    if get_origin(kind) is Literal:
+        return "one of " + ", ".join(map(str, get_args(kind)))
+    if get_origin(kind) is tuple:
+        return "one or more values"
+    if parts := get_args(kind):
+        return " or ".join(expected(part) for part in parts)
+    return WORDS.get(kind, "a value")
+
+
+def help_text(usage: str, about: str, plain: Mapping[str, str], table: Table) -> str:
+    """Return the help of a command: one group for each section, wrapped to the terminal."""
+    parser = argparse.ArgumentParser(usage=usage, description=about, add_help=False)
+    groups = {"": parser.add_argument_group("options")}
+    for name, text in plain.items():
+        flag, _, placeholder = name.partition(" ")
+        _add(groups[""], flag, placeholder, text)
+    for option in table.values():
+        name = option.name.removesuffix(".type")
+        section = name.rpartition(".")[0]
+        if section not in groups:
+            title = f"{section}: {_first_line(option.owner)}"
+            groups[section] = parser.add_argument_group(title)
+        _add(groups[section], f"--{name}", _placeholder(option.type), _explanation(option))
+    return parser.format_help()
+
+
+def _add(group: Any, flag: str, placeholder: str, text: str) -> None:
+    escaped = text.replace("%", "%%")  # argparse expands % in help texts
+    if placeholder:
+        group.add_argument(flag, metavar=placeholder, help=escaped)
+    else:
+        group.add_argument(flag, action="store_true", help=escaped)
+
+
+def _explanation(option: Option) -> str:
+    from docstring_parser import parse_from_object
+
+    field = option.name.removesuffix(".type").rpartition(".")[2]
+    documented = {
+        item.arg_name: item.description for item in parse_from_object(option.owner).params
+    }
+    text = " ".join((documented.get(field) or "").split()).rstrip(".")
+    if option.default is REQUIRED:
+        return f"{text} (required)".strip()
+    return f"{text} (default: {_shown(option.default)})".strip()
+
+
+def _shown(default: Any) -> str:
+    if isinstance(default, list | tuple):
+        return " ".join(map(str, default)) or "none"
+    return "none" if default is None else str(default)
+
+
+def _placeholder(kind: Any) -> str:
+    if get_origin(kind) is Literal:
+        return "{" + ",".join(map(str, get_args(kind))) + "}"
+    if get_origin(kind) is tuple:
+        return f"{_placeholder(get_args(kind)[0])} ..."
+    if parts := get_args(kind):
+        return _placeholder(parts[0])
+    return PLACEHOLDERS.get(kind, "TEXT")
+
+
+def _first_line(cls: type) -> str:
+    return (inspect.getdoc(cls) or cls.__name__).splitlines()[0].rstrip(".")

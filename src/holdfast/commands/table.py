@@ -1,0 +1,83 @@
+"""Tables for the terminal: aligned while they fit, one block a row when they do not."""
+
+import re
+import shutil
+import textwrap
+from collections.abc import Sequence
+from itertools import zip_longest
+
+GAP = "  "
+NARROWEST = 16  # a wrapped column narrower than this is harder to read than blocks
+
+Row = Sequence[str]
+
+
+def terminal_width() -> int:
+    """Return the columns of the terminal, or 100 where there is none."""
+    return max(20, shutil.get_terminal_size(fallback=(100, 24)).columns)
+
+
+def table(header: Row, rows: Sequence[Row], width: int | None = None) -> str:
+    """Return `rows` under `header`; numbers stand right, wide columns wrap if need be."""
+    width = width or terminal_width()
+    columns = list(zip(header, *rows, strict=True))
+    lengths = _lengths(columns, width)
+    if lengths is None:
+        return _blocks(header, rows, width)
+    right = [all(map(_numeric, column[1:])) for column in columns]
+    rule = ["-" * length for length in lengths]
+    return "\n".join(_row(cells, lengths, right) for cells in (header, rule, *rows))
+
+
+def _lengths(columns: Sequence[Row], width: int) -> list[int] | None:
+    """Return how wide each column is, the widest narrowed until all fit; None: they cannot."""
+    lengths = [max(map(len, column)) for column in columns]
+    while sum(lengths) + len(GAP) * (len(lengths) - 1) > width:
+        widest = lengths.index(max(lengths))
+        if lengths[widest] <= NARROWEST:
+            return None
+        lengths[widest] -= 1
+    return lengths
+
+
+def _row(cells: Row, lengths: Sequence[int], right: Sequence[bool]) -> str:
+    wrapped = [textwrap.wrap(cell, length) for cell, length in zip(cells, lengths, strict=True)]
+    lines = []
+    for parts in zip_longest(*wrapped, fillvalue=""):
+        aligned = [
+            part.rjust(length) if to_right else part.ljust(length)
+            for part, length, to_right in zip(parts, lengths, right, strict=True)
+        ]
+        lines.append(GAP.join(aligned).rstrip())
+    return "\n".join(lines)
+
+
+def _blocks(header: Row, rows: Sequence[Row], width: int) -> str:
+    """Return each row as lines of `name: value`, the way a phone would show it."""
+    return "\n".join(
+        "\n".join([_wrap(row[0], width, ""), *_fields(header[1:], row[1:], width)]) for row in rows
+    )
+
+
+def _fields(names: Row, cells: Row, width: int) -> list[str]:
+    pairs = zip(names, cells, strict=True)
+    return [_wrap(f"{name}: {cell}", width, GAP) for name, cell in pairs if cell]
+
+
+def _wrap(text: str, width: int, indent: str) -> str:
+    hanging = indent + GAP
+    return textwrap.fill(text, width, initial_indent=indent, subsequent_indent=hanging)
+
+
+def _numeric(cell: str) -> bool:
+    # A number may carry a unit (12.5 GB) or be two (0.80-0.87); a word makes it a text.
+    return re.search(r"[^\W\d_]{4}", cell) is None and not cell[:1].isalpha()
+
+
+def readable_bytes(count: float) -> str:
+    """Return a number of bytes with the unit that suits it."""
+    for unit in ("B", "kB", "MB"):
+        if count < 1000:
+            return f"{count:.0f} {unit}"
+        count /= 1000
+    return f"{count:.1f} GB"

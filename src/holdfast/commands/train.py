@@ -1,0 +1,105 @@
+"""`holdfast train`: fine-tune by a recipe and flags; the same command resumes a killed run."""
+
+import json
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import redirect_stdout
+from typing import TYPE_CHECKING, Any
+
+from holdfast.commands.interval import percent_with_interval
+from holdfast.commands.layout import to_tree
+from holdfast.commands.recipes import write_recipe
+from holdfast.commands.settings import Interface
+from holdfast.commands.table import readable_bytes, table
+
+if TYPE_CHECKING:
+    from holdfast.train import TrainConfig, TrainResult
+
+ABOUT = (
+    "Fine-tune a classifier, plain or with implicit connections. After a crash the same command "
+    "resumes; after the end it only shows the result again."
+)
+SWITCHES = {
+    "dry_run": "print the whole configuration as a recipe, and do nothing",
+    "json": "print the result as one JSON object",
+}
+RECIPE = "recipe: a TOML file, or the name of one that comes with Holdfast; flags win over it"
+
+
+def run(argv: Sequence[str]) -> None:
+    """Read the configuration, train, print what came out."""
+    config, switches = interface().read(argv)
+    if "dry_run" in switches:
+        print(write_recipe(to_tree(config)), end="")
+        return
+    from holdfast.train import fine_tune
+
+    with redirect_stdout(sys.stderr):  # stdout is for the result, whoever else prints
+        result = fine_tune(config)
+    if int(os.environ.get("RANK", "0")) == 0:
+        print(json.dumps(summary(result)) if "json" in switches else shown(result))
+
+
+def interface() -> "Interface[TrainConfig]":
+    """Return what the command takes."""
+    from holdfast.implicit import PRESETS
+    from holdfast.train import TrainConfig
+
+    sources = {"config": RECIPE, "preset": f"connection to start from: {', '.join(PRESETS)}"}
+    return Interface("train", ABOUT, TrainConfig, SWITCHES, sources, PRESETS)
+
+
+def summary(result: "TrainResult") -> dict[str, Any]:
+    """Return the result as plain values."""
+    return {
+        "output": str(result.output),
+        "model": str(result.model),
+        "metrics": dict(result.metrics),
+        "readings": [dict(reading) for reading in result.readings],
+        "best_step": result.best_step,
+        "seconds": result.seconds,
+        "peak_memory_bytes": result.peak_memory_bytes,
+        "already_done": result.already_done,
+    }
+
+
+def shown(result: "TrainResult") -> str:
+    """Return the result for a reader: the numbers, the layers, the folder."""
+    state = "was done already" if result.already_done else "done"
+    lines = [
+        f"{state}: {result.seconds:.1f} s, {readable_bytes(result.peak_memory_bytes)} of memory, "
+        f"best checkpoint at step {result.best_step}",
+        "",
+        table(["measured on", "loss", "accuracy % (95 %)"], _measured(result)),
+    ]
+    if result.readings:
+        lines += ["", readings_table(result.readings)]
+    return "\n".join([*lines, "", f"model: {result.model}"])
+
+
+def _measured(result: "TrainResult") -> list[list[str]]:
+    parts = json.loads((result.output / "run.json").read_text(encoding="utf-8"))["data"]["parts"]
+    rows = []
+    for part in ("validation", "held_out"):
+        if f"{part}_loss" in result.metrics:
+            count, metrics = parts[part]["examples"], result.metrics
+            accuracy = percent_with_interval(metrics[f"{part}_accuracy"], count)
+            rows.append([f"{part}, {count} examples", f"{metrics[f'{part}_loss']:.4f}", accuracy])
+    return rows
+
+
+def readings_table(readings: Sequence[Mapping[str, Any]]) -> str:
+    """Return what each connected layer reached: the relative residual, and what it cost."""
+    header = ["layer", "residual before", "after", "evaluations", "converged"]
+    rows = [
+        [
+            str(reading["layer"]),
+            f"{reading['residual_before']:.2e}",
+            f"{reading['residual_after']:.2e}",
+            f"{reading['evaluations']:g}",
+            f"{reading['converged']:.0%}",
+        ]
+        for reading in readings
+    ]
+    return table(header, rows)

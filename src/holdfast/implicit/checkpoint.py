@@ -1,0 +1,78 @@
+"""Saving and loading: a plain Hugging Face checkpoint and, beside it, `connection.json`."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from transformers import AutoModelForSequenceClassification, PreTrainedModel
+
+from holdfast.errors import InputError
+from holdfast.implicit.connect import connect, connected
+from holdfast.implicit.spec import Connection
+from holdfast.record import commit, decode, encode, version
+
+FILE_NAME = "connection.json"
+FORMAT = 1
+
+
+def save(model: PreTrainedModel, path: str | Path) -> None:
+    """Write the checkpoint; any Hugging Face code can load it, as the plain model."""
+    folder = Path(path)
+    model.save_pretrained(folder)
+    handle = connected(model)
+    if handle is not None:
+        write_connection(handle.connection, folder)
+    else:
+        (folder / FILE_NAME).unlink(missing_ok=True)
+
+
+def load(path: str | Path, *, auto_class: Any = AutoModelForSequenceClassification) -> Any:
+    """Return the model saved at `path`, connected as it was; only safetensors are read."""
+    folder = Path(path)
+    require_safetensors(folder)
+    connection = read_connection(folder)
+    model = auto_class.from_pretrained(folder, use_safetensors=True)
+    if connection is not None:
+        connect(model, connection)
+    return model
+
+
+def write_connection(connection: Connection, folder: Path) -> None:
+    """Write `connection.json` into a checkpoint folder."""
+    content = {
+        "format": FORMAT,
+        "holdfast": version(),
+        "commit": commit(),
+        "connection": encode(connection),
+    }
+    (folder / FILE_NAME).write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+
+
+def read_connection(folder: Path) -> Connection | None:
+    """Return the connection of a checkpoint; None when it has none."""
+    file = folder / FILE_NAME
+    if not file.exists():
+        return None
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise InputError(f"{file} is not valid JSON ({error}); save the model again.") from error
+    if content.get("format") != FORMAT:
+        raise InputError(
+            f"{file} has format {content.get('format')!r} and this version of Holdfast reads "
+            f"{FORMAT}; install the version that wrote it ({content.get('holdfast')})."
+        )
+    return decode(Connection, content["connection"], where=str(file))
+
+
+def require_safetensors(folder: Path) -> None:
+    """Refuse a local checkpoint without safetensors: a pickle can run any code when loaded."""
+    if not folder.is_dir():
+        raise InputError(f"There is no checkpoint folder {folder}; give the path of one.")
+    if not (folder / "config.json").exists():
+        raise InputError(f"{folder} holds no config.json, so it is not a Hugging Face checkpoint.")
+    if not any(folder.glob("*.safetensors")):
+        raise InputError(
+            f"{folder} holds no .safetensors file, and pickled weights are never loaded; convert "
+            f"it once, where you trust it, with model.save_pretrained(folder)."
+        )

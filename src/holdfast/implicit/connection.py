@@ -1,0 +1,174 @@
+"""The connection itself: a hook that puts the solution of an equation where a layer's output was.
+
+Beside the paper's Algorithm 1: line 1 is `start`, lines 2 to 6 are the solver, line 7 the return.
+"""
+
+import inspect
+import warnings
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from holdfast.errors import RunFailed
+from holdfast.implicit.layer_call import (
+    LayerCall,
+    RandomState,
+    hidden_of,
+    refuse_cache,
+    with_hidden,
+)
+from holdfast.implicit.readings import REMEMBERED_CALLS, LayerReading, read
+from holdfast.implicit.spec import Connection, Explicit, Theta
+from holdfast.solve import Solution
+from holdfast.solve.solution import at_least_float32
+
+
+@dataclass(frozen=True)
+class LayerMap:
+    """g(x) = offset + weight * phi(x) on real tokens; padding stays at the start.
+
+    Frozen rows have no residual, so no solver needs to know of masks.
+    """
+
+    phi: LayerCall
+    offset: Tensor
+    weight: float
+    start: Tensor
+    real: Tensor | None
+
+    def __call__(self, point: Tensor) -> Tensor:
+        """Return g(point)."""
+        image = self.offset + self.weight * at_least_float32(self.phi(point))
+        return image if self.real is None else torch.where(self.real, image, self.start)
+
+    def narrow(self, rows: Tensor) -> "LayerMap | None":
+        """Return the map of some examples alone, for a solver that has finished the others."""
+        phi = self.phi.narrow(rows, len(self.start))
+        if phi is None:
+            return None
+        real = None if self.real is None else self.real[rows]
+        offset, start = self.offset[rows], self.start[rows]
+        return replace(self, phi=phi, offset=offset, start=start, real=real)
+
+
+class TokenMask:
+    """Which tokens of the current batch are real; one for each stack of layers."""
+
+    def __init__(self, owner: nn.Module) -> None:
+        self.names = list(inspect.signature(owner.forward).parameters)
+        self.masks: list[Tensor] = []
+
+    def __call__(self, owner: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Note the mask the model is called with (a forward pre-hook)."""
+        given = {**dict(zip(self.names, args, strict=False)), **kwargs}
+        # a decoder fed with its encoder's tokens, as T5 for classification, shares their padding
+        masks = (given.get("attention_mask"), given.get("encoder_attention_mask"))
+        self.masks = [mask for mask in masks if mask is not None]
+
+    def of(self, hidden: Tensor) -> Tensor | None:
+        """Return (batch, tokens, 1) for these hidden states; None when every token is real."""
+        for mask in self.masks:
+            if mask.shape == hidden.shape[:2]:
+                return mask.bool().unsqueeze(2)
+        return None
+
+
+class LayerHook:
+    """Replaces the output of one layer by h', the solution of the scheme's equation."""
+
+    def __init__(
+        self, number: int, layer: nn.Module, connection: Connection, mask: TokenMask
+    ) -> None:
+        self.number = number
+        self.connection = connection
+        self.mask = mask
+        self.names = list(inspect.signature(layer.forward).parameters)
+        self.solutions: deque[Solution] = deque(maxlen=REMEMBERED_CALLS)
+        self.randomness: RandomState | None = None
+        self.warned = False
+
+    def before(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Note where the layer's dropout masks begin (a forward pre-hook)."""
+        frozen = module.training and self.connection.dropout == "frozen"
+        self.randomness = RandomState.now(self._hidden(args, kwargs).device) if frozen else None
+
+    def __call__(
+        self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any
+    ) -> Any:
+        """Return the output with h' in place of phi(h)."""
+        h, image, scheme = self._hidden(args, kwargs), hidden_of(output), self.connection.scheme
+        if isinstance(scheme, Explicit):
+            return with_hidden(output, h + scheme.step * image)
+        if isinstance(scheme, Theta) and scheme.theta == 0.0:
+            return output
+        arguments = {**dict(zip(self.names, args, strict=False)), **kwargs}
+        refuse_cache(arguments)
+        solved = self._solve(module, arguments, h, image)
+        return with_hidden(output, solved.to(image.dtype))
+
+    def _hidden(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Tensor:
+        hidden: Tensor = args[0] if args else kwargs[self.names[0]]
+        return hidden
+
+    @torch.compiler.disable
+    def _solve(
+        self, module: nn.Module, arguments: Mapping[str, Any], h: Tensor, image: Tensor
+    ) -> Tensor:
+        device = h.device.type
+        phi = self._call(module, arguments, h)
+        after = RandomState.now(h.device) if module.training else None
+        with torch.autocast(device, enabled=False):
+            solution = self._solution(phi, at_least_float32(h), at_least_float32(image))
+        if after is not None:  # what follows draws as if the layer had run once
+            after.restore()
+        self._note(solution)
+        return solution.value
+
+    def _call(self, module: nn.Module, arguments: Mapping[str, Any], h: Tensor) -> LayerCall:
+        device = h.device.type
+        casting = torch.is_autocast_enabled(device)
+        return LayerCall(
+            module=module,
+            arguments=arguments,
+            hidden_name=self.names[0],
+            dtype=h.dtype,
+            autocast=torch.get_autocast_dtype(device) if casting else None,
+            randomness=self.randomness,
+            without_dropout=self.connection.dropout == "off",
+        )
+
+    def _solution(self, phi: LayerCall, h: Tensor, image: Tensor) -> Solution:
+        scheme = self.connection.scheme
+        assert not isinstance(scheme, Explicit)
+        offset, weight = scheme.equation(h, image)
+        start = offset + weight * image
+        real = self.mask.of(h)
+        g = LayerMap(phi, offset, weight, start.detach(), real)
+        # g(h) has been computed by the layer's own call: a pair the solver need not pay for
+        known = (h if real is None else torch.where(real, h, start), start)
+        return self.connection.gradient(self.connection.solver, g, start, known)
+
+    def _note(self, solution: Solution) -> None:
+        self.solutions.append(replace(solution, value=solution.residual))
+        policy = self.connection.on_failure
+        if policy == "keep" or (policy == "warn" and self.warned):
+            return
+        if bool(solution.converged.all()):
+            return
+        message = (
+            f"Layer {self.number} was left at a relative residual of "
+            f"{float(solution.residual.max()):.2g} by {self.connection.solver}; allow more steps, "
+            f"a larger tolerance, or another solver."
+        )
+        if policy == "raise":
+            raise RunFailed(message)
+        self.warned = True
+        warnings.warn(message, stacklevel=2)
+
+    def reading(self) -> LayerReading:
+        """Return what the last calls of this layer reached."""
+        return read(self.number, self.solutions)

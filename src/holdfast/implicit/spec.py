@@ -1,0 +1,120 @@
+"""What a connection is: which layers, which equation, how it is solved and differentiated.
+
+A layer maps h to phi(h). BERT connects layers monotonically, h' = phi(h); each scheme below puts
+another equation between h and h'. None of them has parameters.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from torch import Tensor
+
+from holdfast.errors import InputError
+from holdfast.solve import Anderson, Descent, Gradient, Phantom, Solver, Unrolled
+
+Layers = str | tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Explicit:
+    """h' = h + step * phi(h): EX-BERT, the explicit Euler step; nothing to solve."""
+
+    step: float = 1.0
+
+
+@dataclass(frozen=True)
+class ImplicitEuler:
+    """h' = h + step * phi(h'): IM-BERT's Equation 6, as the paper prints it.
+
+    `step` is the step of the equation. Algorithm 1 calls its descent rate gamma as well; that
+    one is `Descent.step_size`.
+    """
+
+    step: float = 1.0
+
+    def equation(self, h: Tensor, image: Tensor) -> tuple[Tensor, float]:
+        """Return (offset, weight) of x = offset + weight * phi(x)."""
+        return h, self.step
+
+
+@dataclass(frozen=True)
+class Theta:
+    """h' = h + (1 - theta) f(h) + theta f(h') with the layer's own increment f(x) = phi(x) - x.
+
+    A plain layer is the explicit step of this equation, so theta = 0 is the untouched model and
+    a pre-trained one keeps its meaning; theta = 1/2 is the trapezoidal rule, theta = 1 implicit
+    Euler.
+    """
+
+    theta: float = 0.5
+
+    def __post_init__(self) -> None:
+        """Refuse values that are no theta method."""
+        if not 0.0 <= self.theta <= 1.0:
+            raise InputError(f"Theta is {self.theta}; expected a number between 0 and 1.")
+
+    def equation(self, h: Tensor, image: Tensor) -> tuple[Tensor, float]:
+        """Return (offset, weight) of x = offset + weight * phi(x).
+
+        The unknown also stands in f(x) = phi(x) - x. Brought to the left it divides the rest by
+        1 + theta, which halves the work at theta = 1: g then contracts wherever phi expands
+        distances by less than (1 + theta) / theta.
+        """
+        theta = self.theta
+        return (theta * h + (1 - theta) * image) / (1 + theta), theta / (1 + theta)
+
+
+Scheme = Explicit | ImplicitEuler | Theta
+
+
+@dataclass(frozen=True)
+class Connection:
+    """How the chosen layers of a model are connected."""
+
+    layers: Layers = "all"
+    """"all", "4-6", "1-3,10-12" or a tuple of numbers, counted from 1 as the paper does."""
+    scheme: Scheme = ImplicitEuler()
+    solver: Solver = Anderson()
+    gradient: Gradient = Phantom()
+    dropout: Literal["frozen", "resample", "off"] = "frozen"
+    """Inside a solve: the masks of the layer's own call again, new ones, or none. An equation
+    whose masks change at every evaluation has no solution."""
+    on_failure: Literal["keep", "warn", "raise"] = "warn"
+    """What to do when a solve ends above its tolerance; the best point is used in any case."""
+
+    @property
+    def needs_second_order(self) -> bool:
+        """Whether training differentiates through a derivative of the layers."""
+        return isinstance(self.solver, Descent) and isinstance(self.gradient, Unrolled)
+
+
+def parse_layers(layers: Layers, depth: int) -> tuple[int, ...]:
+    """Return the layer numbers that `layers` names in a model of `depth` layers, in order."""
+    numbers = _numbers(layers, depth) if isinstance(layers, str) else layers
+    if not numbers:
+        raise InputError("No layers were named; write for example 4-6, or all.")
+    if wrong := [n for n in numbers if not 1 <= n <= depth]:
+        raise InputError(
+            f"Layer {wrong[0]} does not exist: the model has layers 1 to {depth}. "
+            f"Choose layers within that range, or all."
+        )
+    return tuple(sorted(set(numbers)))
+
+
+def _numbers(layers: str, depth: int) -> tuple[int, ...]:
+    if layers.strip() == "all":
+        return tuple(range(1, depth + 1))
+    return tuple(n for part in layers.split(",") for n in _range(part.strip(), layers))
+
+
+def _range(part: str, whole: str) -> range:
+    ends = part.split("-")
+    if len(ends) > 2 or not all(end.strip().isdecimal() for end in ends):
+        raise InputError(
+            f"The layers {whole!r} cannot be read: expected all, a number, a range such as 4-6, "
+            f"or several of these separated by commas."
+        )
+    first, last = int(ends[0]), int(ends[-1])
+    if first > last:
+        raise InputError(f"The layer range {part!r} runs backwards; write {last}-{first}.")
+    return range(first, last + 1)

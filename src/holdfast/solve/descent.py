@@ -1,0 +1,81 @@
+"""Gradient descent on the residual: the inner loop of IM-BERT's Algorithm 1.
+
+    loss_i  = | x_i - g(x_i) |
+    x_{i+1} = x_i - step_size * d loss_i / d x_i,    i = 0 .. steps - 1
+
+The paper prints a subscript 2 on the norm and no reduction, so three readings are offered; see
+`Descent.norm`. With the squared sum and the paper's step size of 0.1 the iteration is far beyond
+its stability limit on real layers, and its result depends on float noise: it is kept because it
+is what was printed, not because it solves the equation.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from holdfast.errors import InputError
+from holdfast.solve.solution import Map, Pair, Solution, at_least_float32, relative_residual
+
+Norm = Literal["squared_sum", "l2_example", "l2_token"]
+_TINY = 1e-12
+"""Under the root: a residual of exactly zero has no derivative of its norm."""
+
+
+@dataclass(frozen=True)
+class Descent:
+    """Take a fixed number of gradient steps; each costs g and a vector-Jacobian product."""
+
+    steps: int = 5
+    step_size: float = 0.1
+    norm: Norm = "l2_example"
+    """`squared_sum` over everything, or the sum of unsquared norms per example or token."""
+    tolerance: float = 1e-2
+    """Only judges the result; the number of steps is fixed."""
+    measure: bool = True
+    """Spend one more evaluation on the residual of the point returned; without it the residual
+    told is that of the point before the last step."""
+
+    def __call__(self, g: Map, start: Tensor, known: Pair | None = None) -> Solution:
+        """Descend from `start`; a known pair is of no use to this method."""
+        if torch.is_inference_mode_enabled() or start.is_inference():
+            raise InputError(
+                "Descent needs gradients, which torch.inference_mode() rules out; "
+                "use torch.no_grad() instead, or a solver such as Anderson."
+            )
+        second_order = torch.is_grad_enabled() and start.requires_grad
+        point = start if second_order else start.detach()
+        residuals = []
+        for _ in range(self.steps):
+            point, residual = self._step(g, point, second_order)
+            residuals.append(residual)
+        if self.measure or not residuals:
+            with torch.no_grad():
+                residuals.append(relative_residual(point, g(point)))
+        return Solution(
+            value=point,
+            residual=residuals[-1],
+            start_residual=residuals[0],
+            evaluations=len(residuals),
+            products=self.steps,
+            converged=residuals[-1] <= self.tolerance,
+        )
+
+    def _step(self, g: Map, point: Tensor, second_order: bool) -> tuple[Tensor, Tensor]:
+        with torch.enable_grad():
+            if not second_order:
+                point = point.detach().requires_grad_()
+            image = g(point)
+            loss = self._loss(at_least_float32(point) - at_least_float32(image))
+            (gradient,) = torch.autograd.grad(loss, point, create_graph=second_order)
+        with torch.set_grad_enabled(second_order):
+            moved = point - self.step_size * gradient
+        return moved, relative_residual(point.detach(), image.detach())
+
+    def _loss(self, residual: Tensor) -> Tensor:
+        squares = residual.square()
+        if self.norm == "squared_sum":
+            return squares.sum()
+        sums = squares.sum(-1) if self.norm == "l2_token" else squares.flatten(1).sum(1)
+        return (sums + _TINY).sqrt().sum()

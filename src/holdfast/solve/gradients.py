@@ -1,0 +1,121 @@
+"""How the solution of x = g(x) is differentiated: a choice apart from how it is found.
+
+Each gradient returns the solver's own point; only what autograd sees behind it differs. So a
+model gives the same output in training and in use, whatever gradient it was trained with.
+"""
+
+from dataclasses import dataclass, field, replace
+
+import torch
+from torch import Tensor
+
+from holdfast.solve.anderson import Anderson
+from holdfast.solve.broyden import Broyden
+from holdfast.solve.descent import Descent
+from holdfast.solve.fixed_point import FixedPoint
+from holdfast.solve.solution import Map, Pair, Solution
+
+Solver = FixedPoint | Anderson | Broyden | Descent
+
+
+def _solve_apart(solver: Solver, g: Map, start: Tensor, known: Pair | None) -> Solution:
+    """Solve without letting autograd see it."""
+    if known is not None:
+        known = (known[0].detach(), known[1].detach())
+    with torch.no_grad():
+        return solver(g, start.detach(), known)
+
+
+def _with_derivative_of(solution: Solution, path: Tensor) -> Solution:
+    """Return the solution's value, with the derivative of `path`."""
+    return replace(solution, value=solution.value + (path - path.detach()))
+
+
+@dataclass(frozen=True)
+class Unrolled:
+    """Differentiate through every step of the solver: exact for what was computed, and costly."""
+
+    def __call__(
+        self, solver: Solver, g: Map, start: Tensor, known: Pair | None = None
+    ) -> Solution:
+        """Solve in full view of autograd."""
+        return solver(g, start, known)
+
+
+@dataclass(frozen=True)
+class Detached:
+    """Differentiate along the path to the start only, as if the solver had not moved it.
+
+    For IM-BERT this is EX-BERT's backward pass, the reading its Section 3.4 suggests.
+    """
+
+    def __call__(
+        self, solver: Solver, g: Map, start: Tensor, known: Pair | None = None
+    ) -> Solution:
+        """Solve apart; the derivative is that of `start`."""
+        solution = _solve_apart(solver, g, start, known)
+        return _with_derivative_of(solution, start) if start.requires_grad else solution
+
+
+@dataclass(frozen=True)
+class Phantom:
+    """Differentiate a few damped steps taken at the solution (Geng et al., NeurIPS 2021):
+
+        x <- (1 - damping) x + damping g(x),    `steps` times
+
+    a truncated Neumann series of the true derivative, whose memory does not grow with the solve.
+    """
+
+    steps: int = 1
+    damping: float = 1.0
+
+    def __call__(
+        self, solver: Solver, g: Map, start: Tensor, known: Pair | None = None
+    ) -> Solution:
+        """Solve apart; the derivative is that of the steps."""
+        solution = _solve_apart(solver, g, start, known)
+        if not torch.is_grad_enabled():
+            return solution
+        path = solution.value
+        for _ in range(self.steps):
+            path = torch.lerp(path, g(path), self.damping)
+        return _with_derivative_of(solution, path)
+
+
+@dataclass(frozen=True)
+class ImplicitFunction:
+    """Differentiate the equation itself: with v the incoming gradient, solve u = v + J^T u.
+
+    `backward_solver` solves that linear equation with vector-Jacobian products; any solver that
+    needs no derivatives will do.
+    """
+
+    backward_solver: FixedPoint | Anderson | Broyden = field(
+        default_factory=lambda: Anderson(max_steps=12, tolerance=1e-3, memory=6)
+    )
+
+    def __call__(
+        self, solver: Solver, g: Map, start: Tensor, known: Pair | None = None
+    ) -> Solution:
+        """Solve apart; the derivative comes from the implicit function theorem."""
+        solution = _solve_apart(solver, g, start, known)
+        if not torch.is_grad_enabled():
+            return solution
+        point = solution.value.detach().requires_grad_()
+        image = g(point)
+        # a new tensor carries the hook, so that the products below do not call it again
+        seen = image.view_as(image)
+        seen.register_hook(lambda v: self._adjoint(image, point, v))
+        return _with_derivative_of(solution, seen)
+
+    def _adjoint(self, image: Tensor, point: Tensor, v: Tensor) -> Tensor:
+        def transposed(u: Tensor) -> Tensor:
+            with torch.enable_grad():
+                (product,) = torch.autograd.grad(image, point, u, retain_graph=True)
+            return v + product
+
+        with torch.no_grad():
+            return self.backward_solver(transposed, v).value
+
+
+Gradient = Unrolled | Detached | Phantom | ImplicitFunction

@@ -1,0 +1,57 @@
+"""Checkpoints that survive a kill: one is complete when its marker, written last, is there."""
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+MARKER = "complete.json"
+STATE = "trainer_state.json"
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Write a file that is there entirely or not at all."""
+    draft = draft_of(path)
+    draft.write_text(text, encoding="utf-8")
+    os.replace(draft, path)
+
+
+def draft_of(path: Path) -> Path:
+    """Return the name under which `path` is written before it is renamed."""
+    return path.with_name(f".{path.name}.draft")
+
+
+def mark(folder: Path, step: int) -> None:
+    """Declare the checkpoint complete."""
+    write_atomically(folder / MARKER, json.dumps({"step": step}))
+
+
+def unmark(folder: Path) -> None:
+    """Declare that the checkpoint is about to be overwritten."""
+    (folder / MARKER).unlink(missing_ok=True)
+
+
+def complete_checkpoints(root: Path) -> list[Path]:
+    """Return the complete checkpoints in `root`, by step."""
+    found = [folder for folder in root.glob("checkpoint-*") if (folder / MARKER).is_file()]
+    return sorted(found, key=lambda folder: int(folder.name.removeprefix("checkpoint-")))
+
+
+def discard_incomplete(root: Path) -> None:
+    """Remove checkpoints that a kill left half-written."""
+    for folder in root.glob("checkpoint-*"):
+        if not (folder / MARKER).is_file():
+            shutil.rmtree(folder)
+
+
+def relocate(checkpoint: Path) -> None:
+    """Let the checkpoint point to its best sibling where that is now.
+
+    The trainer stores an absolute path, which is wrong once the output folder was moved.
+    """
+    path = checkpoint / STATE
+    state = json.loads(path.read_text(encoding="utf-8"))
+    best = state["best_model_checkpoint"]
+    if best is not None:
+        state["best_model_checkpoint"] = str(checkpoint.with_name(Path(best).name))
+        write_atomically(path, json.dumps(state, indent=2, sort_keys=True) + "\n")

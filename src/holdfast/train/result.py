@@ -1,0 +1,44 @@
+"""What a fine-tuning run gives back, read from its record."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class TrainResult:
+    """The outcome of a run; everything here stands in its run.json too."""
+
+    output: Path
+    """The run's folder."""
+    metrics: Mapping[str, float]
+    """Loss and accuracy of the best checkpoint: `validation_*`, and `held_out_*` if measured."""
+    readings: tuple[Mapping[str, Any], ...]
+    """Per connected layer, on the validation examples; empty for a plain model."""
+    best_step: int
+    """Step of the checkpoint with the lowest validation loss, which is the saved model."""
+    seconds: float
+    """Time spent in training, evaluations included; after a resume, since the resume."""
+    peak_memory_bytes: int
+    """Of the accelerator, or of the process where there is none."""
+    already_done: bool = False
+    """Whether an earlier run had finished and nothing was done now."""
+
+    @property
+    def model(self) -> Path:
+        """Folder of the best model."""
+        return self.output / "model"
+
+
+def result_of(record: Mapping[str, Any], output: Path, *, already_done: bool) -> TrainResult:
+    """Read the result from a record."""
+    return TrainResult(
+        output=output,
+        metrics=record["metrics"],
+        readings=tuple(record["readings"]),
+        best_step=record["best_step"],
+        seconds=record["seconds"],
+        peak_memory_bytes=record["peak_memory_bytes"],
+        already_done=already_done,
+    )
