@@ -29,11 +29,13 @@ test: ## Install the development tools, then lint, types, import contracts and t
 
 docs: ## Build the documentation into site/; warnings are errors
 	$(bootstrap) docs
-	$(BIN)/mkdocs build --strict $(ARGS)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict $(ARGS)
 
-bench: ## Run the benchmark of solvers and connections (a GPU is used when there is one)
+bench: ## Compare solvers on the demo's model, then what connections cost (meant for a GPU)
 	$(bootstrap) bench
-	$(BIN)/python benchmarks/connections.py $(ARGS)
+	model=$$($(BIN)/python scripts/demo_texts.py runs/bench/texts.txt) && \
+	$(BIN)/python benchmarks/residuals.py --model "$$model" --texts runs/bench/texts.txt --output runs/bench/residuals.json
+	$(BIN)/python benchmarks/connection_cost.py --output runs/bench/connection_cost.json $(ARGS)
 
 clean: ## Remove .venv, caches and everything that was built
 	rm -rf .venv build dist site .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -66,7 +66,7 @@ def test_an_unknown_command_suggests_the_nearest() -> None:
         (RunFailed("The loss is no number."), 1, "The loss is no number."),
         (OSError(28, "No space left on device"), 1, "No space left on device"),
         (ZeroDivisionError(), 1, "ZeroDivisionError"),
-        (KeyboardInterrupt(), 130, "the same command resumes"),
+        (KeyboardInterrupt(), 130, "resumes with the same command"),
     ],
 )
 def test_an_error_is_one_line_on_stderr_and_a_code(

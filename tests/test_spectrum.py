@@ -63,7 +63,8 @@ def test_products_are_those_of_the_jacobian() -> None:
 def test_radius_of_a_rotation_and_of_a_nilpotent_map() -> None:
     turn = 0.8 * torch.tensor([[0.6, -0.8], [0.8, 0.6]], dtype=torch.float64)
     rotations = torch.block_diag(turn, 0.3 * torch.eye(SIZE - 2, dtype=torch.float64))
-    found = spectrum(linear(rotations.expand(BATCH, -1, -1)), point(), iterations=500, tolerance=1e-8)
+    rotations = rotations.expand(BATCH, -1, -1)
+    found = spectrum(linear(rotations), point(), iterations=500, tolerance=1e-8)
     assert found.radius.value.tolist() == pytest.approx([0.8] * BATCH, rel=1e-6)
     assert bool(found.radius.converged.all())
     # A shift expands in no direction by less than 1, yet applied often enough it is zero.

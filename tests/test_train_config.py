@@ -15,7 +15,9 @@ DATA = DataConfig(task="sst2", folder=Path("data"))
 
 @pytest.mark.parametrize("connection", [None, Connection(layers="1-2")])
 def test_a_configuration_survives_json(connection):
-    config = TrainConfig("model", Path("out"), DATA, connection, optimisation=Optimisation(epochs=1))
+    config = TrainConfig(
+        "model", Path("out"), DATA, connection, optimisation=Optimisation(epochs=1)
+    )
     assert decode(TrainConfig, json.loads(json.dumps(encode(config)))) == config
 
 

@@ -12,6 +12,7 @@ from torch import nn
 from transformers import Trainer, TrainingArguments
 
 from holdfast.errors import InputError, RunFailed
+from holdfast.implicit import Connection, Theta, connect, connected
 from holdfast.objectives import Batch, Loss, Standard, inputs_of
 from holdfast.train import RobustTrainer
 from holdfast.train.checkpoint import MARKER, complete_checkpoints
@@ -83,7 +84,7 @@ def test_golden_losses(tmp_path, changes):
 
 
 def test_bf16_is_autocast_over_fp32_weights(tmp_path):
-    run = trainer(tmp_path, bf16=True)
+    run = trainer(tmp_path, bf16=True, use_cpu=True)
     run.train()
     assert {p.dtype for p in run.model.parameters()} == {torch.float32}
     assert losses(run) == pytest.approx(GOLDEN, rel=2e-2)
@@ -95,6 +96,46 @@ def test_evaluation_measures_every_example(tmp_path):
     batch.pop("ids")
     expected = run.model.eval()(**batch).loss.item()
     assert run.evaluate()["eval_loss"] == pytest.approx(expected, rel=1e-5)
+
+
+# -- connections ----------------------------------------------------------------------------------
+
+CONNECTION = Connection(layers="2", scheme=Theta(), on_failure="keep")
+
+
+def test_a_connection_is_made_and_a_connected_model_taken_as_it_is(tmp_path):
+    given = RobustTrainer(tiny.model(), connection=CONNECTION, args=arguments(tmp_path))
+    assert connected(given.plain_model).connection == CONNECTION
+    model = tiny.model()
+    handle = connect(model, CONNECTION)
+    taken = RobustTrainer(model, args=arguments(tmp_path))
+    assert connected(taken.plain_model) is handle
+    with pytest.raises(InputError, match="connected already"):
+        RobustTrainer(model, connection=CONNECTION, args=arguments(tmp_path))
+
+
+def test_connected_layers_train_the_same_with_gradient_checkpointing(tmp_path):
+    curves = []
+    for checkpointing in (False, True):
+        model = tiny.model(dropout=0.1)
+        connect(model, CONNECTION)
+        run = trainer(
+            tmp_path,
+            model=model,
+            gradient_checkpointing=checkpointing,
+            gradient_checkpointing_kwargs={"use_reentrant": False},
+        )
+        run.train()
+        curves.append(losses(run))
+    assert curves[0] == pytest.approx(curves[1], rel=1e-4)
+    assert curves[0] != pytest.approx(GOLDEN, rel=1e-4)
+
+
+def test_a_new_model_is_connected_like_the_one_before(tmp_path):
+    run = RobustTrainer(
+        None, connection=CONNECTION, args=arguments(tmp_path), model_init=lambda: tiny.model()
+    )
+    assert connected(run.call_model_init()).connection == CONNECTION
 
 
 # -- objectives with several losses and something beside the model ------------------------------
@@ -117,7 +158,9 @@ def by_hand(objective: tiny.TwoPasses, steps: int) -> tuple[nn.Module, nn.Module
     return model, extras
 
 
-@pytest.mark.parametrize("changes", [{}, {"per_device_train_batch_size": 4, "gradient_accumulation_steps": 2}])
+@pytest.mark.parametrize(
+    "changes", [{}, {"per_device_train_batch_size": 4, "gradient_accumulation_steps": 2}]
+)
 def test_two_passes_and_a_head_train_as_written_out(tmp_path, changes):
     run = trainer(
         tmp_path, tiny.TwoPasses(), rows=8, max_steps=3, lr_scheduler_type="constant", **changes
@@ -132,8 +175,9 @@ def test_two_passes_and_a_head_train_as_written_out(tmp_path, changes):
 
 
 def test_parts_of_the_loss_are_logged_as_averages(tmp_path):
-    every, pairs = trainer(tmp_path, tiny.TwoPasses()), trainer(
-        tmp_path, tiny.TwoPasses(), logging_steps=2
+    every, pairs = (
+        trainer(tmp_path, tiny.TwoPasses()),
+        trainer(tmp_path, tiny.TwoPasses(), logging_steps=2),
     )
     every.train()
     pairs.train()
@@ -188,7 +232,7 @@ def test_a_new_model_gets_its_own_extras(tmp_path):
         None,
         tiny.TwoPasses(),
         args=arguments(tmp_path, max_steps=1),
-        model_init=tiny.model,
+        model_init=lambda: tiny.model(),
         train_dataset=tiny.encoded(8),
         data_collator=tiny.collator(),
     )

@@ -85,7 +85,9 @@ class TwoPasses:
 
     def extras(self, model: nn.Module) -> nn.Module:
         torch.manual_seed(7)
-        return nn.ModuleDict({"head": nn.Linear(2, 2), "frozen": nn.Linear(2, 2).requires_grad_(False)})
+        return nn.ModuleDict(
+            {"head": nn.Linear(2, 2), "frozen": nn.Linear(2, 2).requires_grad_(False)}
+        )
 
     def losses(self, model: nn.Module, extras: nn.Module, batch: Batch) -> Iterator[Loss]:
         loss = nn.functional.cross_entropy(model(**inputs_of(batch)).logits, batch["labels"])

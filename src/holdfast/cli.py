@@ -12,6 +12,7 @@ import shutil
 import sys
 import textwrap
 import traceback
+import warnings
 from collections.abc import Sequence
 
 from holdfast.errors import HoldfastError, InputError
@@ -36,14 +37,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     debug = "--debug" in arguments
     try:
-        _dispatch([item for item in arguments if item != "--debug"])
-        sys.stdout.flush()
+        with warnings.catch_warnings():
+            if not debug:
+                _keep_own_warnings()
+            _dispatch([item for item in arguments if item != "--debug"])
+            sys.stdout.flush()
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else 0
     except BrokenPipeError:
         return _reader_left()
     except KeyboardInterrupt:
-        _say("interrupted; nothing is lost, the same command resumes where it stopped.")
+        _say("interrupted; a run that was under way resumes with the same command.")
         return 130
     except Exception as error:
         if debug:
@@ -104,6 +108,13 @@ def _report(error: Exception) -> int:
 
 def _say(sentence: str) -> None:
     print(f"holdfast: {sentence}", file=sys.stderr)
+
+
+def _keep_own_warnings() -> None:
+    """Show Holdfast's warnings as sentences, and not those of the libraries below it."""
+    warnings.simplefilter("ignore")
+    warnings.filterwarnings("default", module=r"holdfast\b")
+    warnings.showwarning = lambda message, *_: _say(str(message))
 
 
 def _reader_left() -> int:

@@ -22,7 +22,8 @@ WORDS = {
     Path: "a path",
     type(None): "null",
 }
-PLACEHOLDERS = {int: "N", float: "X", bool: "{true,false}", Path: "PATH"}
+LONGEST_LIST = 26  # choices beside a flag; longer ones go into its text, to fit narrow terminals
+PLACEHOLDERS = {int: "N", float: "X", bool: "[BOOL]", Path: "PATH"}
 
 
 def parse_values(table: Table, flags: Sequence[Flag]) -> dict[str, Any]:
@@ -84,8 +85,7 @@ def help_text(usage: str, about: str, plain: Mapping[str, str], table: Table) ->
         name = option.name.removesuffix(".type")
         section = name.rpartition(".")[0]
         if section not in groups:
-            title = f"{section}: {_first_line(option.owner)}"
-            groups[section] = parser.add_argument_group(title)
+            groups[section] = parser.add_argument_group(section, _first_line(option.owner))
         _add(groups[section], f"--{name}", _placeholder(option.type), _explanation(option))
     return parser.format_help()
 
@@ -106,6 +106,8 @@ def _explanation(option: Option) -> str:
         item.arg_name: item.description for item in parse_from_object(option.owner).params
     }
     text = " ".join((documented.get(field) or "").split()).rstrip(".")
+    if _placeholder(option.type) == "NAME":
+        text = f"{text}; {expected(option.type)}" if text else expected(option.type)
     if option.default is REQUIRED:
         return f"{text} (required)".strip()
     return f"{text} (default: {_shown(option.default)})".strip()
@@ -119,7 +121,8 @@ def _shown(default: Any) -> str:
 
 def _placeholder(kind: Any) -> str:
     if get_origin(kind) is Literal:
-        return "{" + ",".join(map(str, get_args(kind))) + "}"
+        listed = "{" + ",".join(map(str, get_args(kind))) + "}"
+        return listed if len(listed) <= LONGEST_LIST else "NAME"
     if get_origin(kind) is tuple:
         return f"{_placeholder(get_args(kind)[0])} ..."
     if parts := get_args(kind):
@@ -128,4 +131,4 @@ def _placeholder(kind: Any) -> str:
 
 
 def _first_line(cls: type) -> str:
-    return (inspect.getdoc(cls) or cls.__name__).splitlines()[0].rstrip(".")
+    return (inspect.getdoc(cls) or cls.__name__).splitlines()[0].rstrip(":")

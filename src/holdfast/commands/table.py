@@ -17,6 +17,11 @@ def terminal_width() -> int:
     return max(20, shutil.get_terminal_size(fallback=(100, 24)).columns)
 
 
+def paragraph(text: str) -> str:
+    """Return `text` wrapped to the terminal."""
+    return textwrap.fill(text, terminal_width(), break_long_words=False, break_on_hyphens=False)
+
+
 def table(header: Row, rows: Sequence[Row], width: int | None = None) -> str:
     """Return `rows` under `header`; numbers stand right, wide columns wrap if need be."""
     width = width or terminal_width()

@@ -5,16 +5,15 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import redirect_stdout
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from holdfast.commands.interval import percent_with_interval
 from holdfast.commands.layout import to_tree
 from holdfast.commands.recipes import write_recipe
 from holdfast.commands.settings import Interface
-from holdfast.commands.table import readable_bytes, table
-
-if TYPE_CHECKING:
-    from holdfast.train import TrainConfig, TrainResult
+from holdfast.commands.table import paragraph, readable_bytes, table
+from holdfast.implicit import PRESETS, parse_layers
+from holdfast.train import TrainConfig, TrainResult, fine_tune
 
 ABOUT = (
     "Fine-tune a classifier, plain or with implicit connections. After a crash the same command "
@@ -24,33 +23,29 @@ SWITCHES = {
     "dry_run": "print the whole configuration as a recipe, and do nothing",
     "json": "print the result as one JSON object",
 }
-RECIPE = "recipe: a TOML file, or the name of one that comes with Holdfast; flags win over it"
+SOURCES = {
+    "config": "recipe: a TOML file, or the name of one that comes with Holdfast; flags win over it",
+    "preset": f"connection to start from: {', '.join(PRESETS)}",
+}
+INTERFACE = Interface("train", ABOUT, TrainConfig, SWITCHES, SOURCES, PRESETS)
+DEEPEST = 1000  # no model is deeper: layers can be read before the model is
 
 
 def run(argv: Sequence[str]) -> None:
     """Read the configuration, train, print what came out."""
-    config, switches = interface().read(argv)
-    if "dry_run" in switches:
+    config, given = INTERFACE.read(argv)
+    if config.connection is not None:
+        parse_layers(config.connection.layers, DEEPEST)
+    if "dry_run" in given:
         print(write_recipe(to_tree(config)), end="")
         return
-    from holdfast.train import fine_tune
-
     with redirect_stdout(sys.stderr):  # stdout is for the result, whoever else prints
         result = fine_tune(config)
     if int(os.environ.get("RANK", "0")) == 0:
-        print(json.dumps(summary(result)) if "json" in switches else shown(result))
+        print(json.dumps(summary(result)) if "json" in given else shown(result))
 
 
-def interface() -> "Interface[TrainConfig]":
-    """Return what the command takes."""
-    from holdfast.implicit import PRESETS
-    from holdfast.train import TrainConfig
-
-    sources = {"config": RECIPE, "preset": f"connection to start from: {', '.join(PRESETS)}"}
-    return Interface("train", ABOUT, TrainConfig, SWITCHES, sources, PRESETS)
-
-
-def summary(result: "TrainResult") -> dict[str, Any]:
+def summary(result: TrainResult) -> dict[str, Any]:
     """Return the result as plain values."""
     return {
         "output": str(result.output),
@@ -64,12 +59,12 @@ def summary(result: "TrainResult") -> dict[str, Any]:
     }
 
 
-def shown(result: "TrainResult") -> str:
+def shown(result: TrainResult) -> str:
     """Return the result for a reader: the numbers, the layers, the folder."""
     state = "was done already" if result.already_done else "done"
+    cost = f"{result.seconds:.1f} s, {readable_bytes(result.peak_memory_bytes)} of memory"
     lines = [
-        f"{state}: {result.seconds:.1f} s, {readable_bytes(result.peak_memory_bytes)} of memory, "
-        f"best checkpoint at step {result.best_step}",
+        paragraph(f"{state}: {cost}, best checkpoint at step {result.best_step}"),
         "",
         table(["measured on", "loss", "accuracy % (95 %)"], _measured(result)),
     ]
@@ -78,7 +73,7 @@ def shown(result: "TrainResult") -> str:
     return "\n".join([*lines, "", f"model: {result.model}"])
 
 
-def _measured(result: "TrainResult") -> list[list[str]]:
+def _measured(result: TrainResult) -> list[list[str]]:
     parts = json.loads((result.output / "run.json").read_text(encoding="utf-8"))["data"]["parts"]
     rows = []
     for part in ("validation", "held_out"):

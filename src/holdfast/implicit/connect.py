@@ -1,15 +1,17 @@
 """Connecting a model, and undoing it: everything is checked before anything is touched."""
 
+import inspect
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
 
+from torch import nn
 from torch.utils.hooks import RemovableHandle
 from transformers import PreTrainedModel
 
 from holdfast.errors import InputError
-from holdfast.implicit.connection import LayerHook, TokenMask
-from holdfast.implicit.layers import Stack, find_stacks
+from holdfast.implicit.connection import LayerHook
+from holdfast.implicit.layers import find_layers
 from holdfast.implicit.readings import LayerReading
 from holdfast.implicit.spec import Connection, parse_layers
 
@@ -25,7 +27,6 @@ class Connected:
     layers: tuple[int, ...]
     hooks: list[LayerHook]
     handles: list[RemovableHandle]
-    used_cache: Any
 
     def readings(self) -> list[LayerReading]:
         """Return, for each connected layer, what its last calls reached."""
@@ -42,7 +43,6 @@ class Connected:
             handle.remove()
         if connected(self.model) is self:
             delattr(self.model, _ATTRIBUTE)
-            _set_cache(self.model, self.used_cache)
 
     def __enter__(self) -> "Connected":
         """Use as `with connect(model, ...) as connected:` to remove it at the end."""
@@ -66,19 +66,20 @@ def connected(model: PreTrainedModel) -> Connected | None:
 
 def connect(model: PreTrainedModel, connection: Connection) -> Connected:
     """Connect `model` in place; its weights and its checkpoint format stay what they were."""
-    stacks = find_stacks(model)
-    depth = sum(len(stack.layers) for stack in stacks)
-    numbers = parse_layers(connection.layers, depth)
-    _check(model, connection)
-    hooks, handles = _add_hooks(stacks, numbers, connection)
-    handle = Connected(model, connection, numbers, hooks, handles, _cache_setting(model))
-    _set_cache(model, False)
+    layers = find_layers(model)
+    numbers = parse_layers(connection.layers, len(layers))
+    _check(model, layers, connection)
+    hooks = [LayerHook(number, layers[number - 1], connection) for number in numbers]
+    handles = [model.base_model.register_forward_pre_hook(NoCache(model), with_kwargs=True)]
+    for hook in hooks:
+        handles += _add(hook, layers[hook.number - 1])
+    handle = Connected(model, connection, numbers, hooks, handles)
     setattr(model, _ATTRIBUTE, handle)
     return handle
 
 
-def _check(model: PreTrainedModel, connection: Connection) -> None:
-    if connected(model) is not None:
+def _check(model: PreTrainedModel, layers: list[nn.Module], connection: Connection) -> None:
+    if any(isinstance(hook, LayerHook) for part in layers for hook in part._forward_hooks.values()):
         raise InputError(
             "The model is connected already; call .remove() on its handle, "
             "which connected(model) returns, before connecting it anew."
@@ -90,34 +91,34 @@ def _check(model: PreTrainedModel, connection: Connection) -> None:
             f'kernels cannot do; load the model with attn_implementation="eager", '
             f"or choose another gradient."
         )
+    if attention == "flex_attention":
+        raise InputError(
+            "flex_attention hides the padding from the connection; load the model with another "
+            'attention, such as attn_implementation="sdpa".'
+        )
 
 
-def _add_hooks(
-    stacks: list[Stack], numbers: tuple[int, ...], connection: Connection
-) -> tuple[list[LayerHook], list[RemovableHandle]]:
-    hooks: list[LayerHook] = []
-    handles: list[RemovableHandle] = []
-    number = 0
-    for stack in stacks:
-        mask = TokenMask(stack.owner)
-        handles.append(stack.owner.register_forward_pre_hook(mask, with_kwargs=True))
-        for layer in stack.layers:
-            number += 1
-            if number not in numbers:
-                continue
-            hook = LayerHook(number, layer, connection, mask)
-            hooks.append(hook)
-            handles.append(layer.register_forward_pre_hook(hook.before, with_kwargs=True))
-            # first in line: output recorders and FSDP's resharding must see what we return
-            handles.append(layer.register_forward_hook(hook, with_kwargs=True, prepend=True))
-    return hooks, handles
+def _add(hook: LayerHook, layer: nn.Module) -> list[RemovableHandle]:
+    return [
+        layer.register_forward_pre_hook(hook.before, with_kwargs=True),
+        # first in line: output recorders and FSDP's resharding must see what we return
+        layer.register_forward_hook(hook, with_kwargs=True, prepend=True),
+    ]
 
 
-def _cache_setting(model: PreTrainedModel) -> Any:
-    return getattr(model.config, "use_cache", None)
+class NoCache:
+    """Calls a model without a key-value cache unless one is asked for, which is then refused.
 
+    Decoders keep a cache by default, even for classification. Their configuration is left as it
+    is: it is saved with the model, and the plain model may well use a cache.
+    """
 
-def _set_cache(model: PreTrainedModel, value: Any) -> None:
-    """Decoders keep a cache unless told not to, even for classification."""
-    if _cache_setting(model) is not None:
-        model.config.use_cache = value
+    def __init__(self, model: PreTrainedModel) -> None:
+        self.names = list(inspect.signature(model.base_model.forward).parameters)
+
+    def __call__(
+        self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Fill in what was not said (a forward pre-hook)."""
+        unsaid = kwargs.get("use_cache") is None and "use_cache" in self.names[len(args) :]
+        return args, {**kwargs, "use_cache": False} if unsaid else kwargs

@@ -21,6 +21,7 @@ from holdfast.implicit.layer_call import (
     refuse_cache,
     with_hidden,
 )
+from holdfast.implicit.padding import real_tokens
 from holdfast.implicit.readings import REMEMBERED_CALLS, LayerReading, read
 from holdfast.implicit.spec import Connection, Explicit, Theta
 from holdfast.solve import Solution
@@ -29,30 +30,32 @@ from holdfast.solve.solution import at_least_float32
 
 @dataclass(frozen=True)
 class LayerMap:
-    """g(x) = offset + weight * phi(x) on real tokens; padding stays at the start.
+    """g(x) = offset + weight * phi(x) on real tokens, zero on padding.
 
-    Frozen rows have no residual, so no solver needs to know of masks.
+    So padding has no residual and adds nothing to a norm: no solver needs to know of masks, and
+    none stops earlier because a sentence is padded.
     """
 
     phi: LayerCall
     offset: Tensor
     weight: float
-    start: Tensor
     real: Tensor | None
 
     def __call__(self, point: Tensor) -> Tensor:
         """Return g(point)."""
-        image = self.offset + self.weight * at_least_float32(self.phi(point))
-        return image if self.real is None else torch.where(self.real, image, self.start)
+        return self.masked(self.offset + self.weight * at_least_float32(self.phi(point)))
+
+    def masked(self, states: Tensor) -> Tensor:
+        """Return these states with the padding set to zero."""
+        return states if self.real is None else torch.where(self.real, states, 0.0)
 
     def narrow(self, rows: Tensor) -> "LayerMap | None":
         """Return the map of some examples alone, for a solver that has finished the others."""
-        phi = self.phi.narrow(rows, len(self.start))
+        phi = self.phi.narrow(rows, len(self.offset))
         if phi is None:
             return None
         real = None if self.real is None else self.real[rows]
-        offset, start = self.offset[rows], self.start[rows]
-        return replace(self, phi=phi, offset=offset, start=start, real=real)
+        return replace(self, phi=phi, offset=self.offset[rows], real=real)
 
 
 class TokenMask:
@@ -80,12 +83,9 @@ class TokenMask:
 class LayerHook:
     """Replaces the output of one layer by h', the solution of the scheme's equation."""
 
-    def __init__(
-        self, number: int, layer: nn.Module, connection: Connection, mask: TokenMask
-    ) -> None:
+    def __init__(self, number: int, layer: nn.Module, connection: Connection) -> None:
         self.number = number
         self.connection = connection
-        self.mask = mask
         self.names = list(inspect.signature(layer.forward).parameters)
         self.solutions: deque[Solution] = deque(maxlen=REMEMBERED_CALLS)
         self.randomness: RandomState | None = None
@@ -146,11 +146,13 @@ class LayerHook:
         assert not isinstance(scheme, Explicit)
         offset, weight = scheme.equation(h, image)
         start = offset + weight * image
-        real = self.mask.of(h)
-        g = LayerMap(phi, offset, weight, start.detach(), real)
+        g = LayerMap(phi, offset, weight, real_tokens(phi.arguments, h))
         # g(h) has been computed by the layer's own call: a pair the solver need not pay for
-        known = (h if real is None else torch.where(real, h, start), start)
-        return self.connection.gradient(self.connection.solver, g, start, known)
+        known = (g.masked(h), g.masked(start))
+        solution = self.connection.gradient(self.connection.solver, g, g.masked(start), known)
+        if g.real is None:
+            return solution
+        return replace(solution, value=torch.where(g.real, solution.value, start))
 
     def _note(self, solution: Solution) -> None:
         self.solutions.append(replace(solution, value=solution.residual))

@@ -12,13 +12,15 @@ An inner iteration of gradient descent also runs a backward, which the conventio
 """
 
 import math
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Self
 
 import torch
 from torch import Tensor
 from torch.utils.flop_counter import FlopCounterMode
+from torch.utils.module_tracker import ModuleTracker
 from transformers import PretrainedConfig, PreTrainedModel
 
 from holdfast.errors import InputError
@@ -40,21 +42,22 @@ class LayerCost:
 
 def paper_flops(
     config: PretrainedConfig,
+    iterations: Mapping[int, float] = MappingProxyType({}),
     *,
-    layers: Collection[int] = (),
-    iterations: float = 0,
     length: int = PAPER_LENGTH,
 ) -> float:
     """Return the FLOPs of a forward by the paper's convention.
 
-    `layers` are the connected ones, counted from 1, and `iterations` is T: the evaluations of a
-    connected layer beyond the first.
+    `iterations` gives T, the evaluations beyond the first, of each connected layer, counted from
+    1: `dict.fromkeys((4, 5, 6), 5)` is IM-BERT on layers 4-6.
     """
     costs = layer_costs(config)
-    if outside := sorted(set(layers) - set(range(1, len(costs) + 1))):
+    if outside := sorted(set(iterations) - set(range(1, len(costs) + 1))):
         raise InputError(f"Layer {outside[0]} is not in this model; it has layers 1-{len(costs)}.")
-    calls = (1 + iterations * (number in layers) for number in range(1, len(costs) + 1))
-    return sum(cost.flops(length) * count for cost, count in zip(costs, calls, strict=True))
+    return sum(
+        cost.flops(length) * (1 + iterations.get(number, 0))
+        for number, cost in enumerate(costs, start=1)
+    )
 
 
 _FEED_FORWARD_WIDTH = {"distilbert": "hidden_dim", "gpt2": "n_inner", "t5": "d_ff"}
@@ -109,18 +112,30 @@ def count_flops(model: PreTrainedModel, batch: Mapping[str, Tensor]) -> FlopCoun
     Without labels in the batch the sum of the logits stands in for the loss: what is summed at the
     end does not change the count. Gradients of the parameters are left as they were.
     """
-    with torch.no_grad(), _counter() as forward:
+    with torch.no_grad(), flop_counter() as forward:
         model(**batch)
     trainable = [parameter for parameter in model.parameters() if parameter.requires_grad]
-    with torch.enable_grad(), _counter() as step:
+    with torch.enable_grad(), flop_counter() as step:
         output = model(**batch)
         loss = output.logits.float().sum() if output.get("loss") is None else output.loss
         torch.autograd.grad(loss, trainable, allow_unused=True)
     return FlopCount(forward.get_total_flops(), step.get_total_flops())
 
 
-def _counter() -> FlopCounterMode:
-    return FlopCounterMode(display=False, custom_mapping=_cpu_attention())
+def flop_counter() -> FlopCounterMode:
+    counter = FlopCounterMode(display=False, custom_mapping=_cpu_attention())
+    counter.mod_tracker = _NoModules()
+    return counter
+
+
+class _NoModules(ModuleTracker):
+    """Watches no modules: the hooks that do so fail inside the inner `autograd.grad` of Descent."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
 
 
 def _cpu_attention() -> dict[Any, Callable[..., int]]:

@@ -30,7 +30,9 @@ from holdfast.errors import InputError
 Reals = NDArray[np.float64]
 Complexes = NDArray[np.complex128]
 
-METHODS: Mapping[str, float] = MappingProxyType({"explicit": 0.0, "trapezoidal": 0.5, "implicit": 1.0})
+METHODS: Mapping[str, float] = MappingProxyType(
+    {"explicit": 0.0, "trapezoidal": 0.5, "implicit": 1.0}
+)
 """The methods of the paper and the one between them, each as its theta."""
 
 

@@ -39,14 +39,20 @@ def _decode(expected: Any, value: Any, where: str) -> Any:
     origin = get_origin(expected)
     if origin in (Union, types.UnionType):
         return _decode_union(get_args(expected), value, where)
-    if origin is tuple and isinstance(value, list | tuple):
-        return tuple(_decode(get_args(expected)[0], item, where) for item in value)
+    if origin is tuple:
+        return _decode_tuple(get_args(expected)[0], value, where)
     if origin is Literal and value not in get_args(expected):
         options = ", ".join(map(str, get_args(expected)))
         raise InputError(f"{where} is {value!r}; expected one of {options}.")
     if expected is Path:
         return Path(value)
     return _decode_scalar(expected, value, where)
+
+
+def _decode_tuple(expected: Any, value: Any, where: str) -> tuple[Any, ...]:
+    if not isinstance(value, list | tuple):
+        raise InputError(f"{where} is {value!r}; expected a list.")
+    return tuple(_decode(expected, item, where) for item in value)
 
 
 def _decode_scalar(expected: Any, value: Any, where: str) -> Any:
@@ -77,6 +83,8 @@ def _decode_union(options: tuple[Any, ...], value: Any, where: str) -> Any:
 def _decode_dataclass(expected: Any, value: Any, where: str) -> Any:
     if not isinstance(value, Mapping):
         raise InputError(f"{where} is {value!r}; expected the fields of {expected.__name__}.")
+    if value.get("type", expected.__name__) != expected.__name__:
+        raise InputError(f"{where} has type {value['type']!r}; expected {expected.__name__}.")
     hints = get_type_hints(expected)
     names = [field.name for field in dataclasses.fields(expected)]
     given = {key: item for key, item in value.items() if key != "type"}

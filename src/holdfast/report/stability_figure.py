@@ -1,5 +1,7 @@
 """Three pictures of stability: the regions, the error over n steps, the growth in a real model."""
 
+# ruff: noqa: D102 (the members of a Protocol are described by the classes that have them)
+
 from collections.abc import Sequence
 from dataclasses import asdict
 from functools import partial

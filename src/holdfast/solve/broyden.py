@@ -13,9 +13,8 @@ import torch
 from torch import Tensor
 
 from holdfast.solve.iterate import iterate
-from holdfast.solve.solution import Map, Pair, Solution, per_example
+from holdfast.solve.solution import Map, Pair, Solution
 
-_SHORTER_AFTER_RISE = 0.5
 _SMALLEST_DENOMINATOR = 1e-8
 
 
@@ -44,12 +43,11 @@ class _InverseJacobian:
         self.terms: list[tuple[Tensor, Tensor]] = []
         self.last: tuple[Tensor, Tensor] | None = None
 
-    def __call__(self, point: Tensor, image: Tensor, rose: Tensor) -> Tensor:
-        x, value = point.flatten(1), (image - point).flatten(1)
+    def __call__(self, image: Tensor, residual: Tensor) -> Tensor:
+        x, value = (image - residual).flatten(1), residual.flatten(1)
         self._learn(x, value)
         self.last = (x, value)
-        step = -self._apply(value).view_as(point)
-        return point + torch.where(per_example(rose, point), _SHORTER_AFTER_RISE, 1.0) * step
+        return (x - self._apply(value)).view_as(image)
 
     def remember(self, x: Tensor, value: Tensor) -> None:
         self.last = (x, value)

@@ -9,11 +9,13 @@ its stability limit on real layers, and its result depends on float noise: it is
 is what was printed, not because it solves the equation.
 """
 
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Literal
 
 import torch
 from torch import Tensor
+from torch.autograd.graph import saved_tensors_hooks
 
 from holdfast.errors import InputError
 from holdfast.solve.solution import Map, Pair, Solution, at_least_float32, relative_residual
@@ -44,8 +46,9 @@ class Descent:
                 "Descent needs gradients, which torch.inference_mode() rules out; "
                 "use torch.no_grad() instead, or a solver such as Anderson."
             )
-        second_order = torch.is_grad_enabled() and start.requires_grad
-        point = start if second_order else start.detach()
+        second_order = torch.is_grad_enabled()
+        # a tensor of its own: the inner derivative is by g's argument, even if g knows the start
+        point = start.view_as(start).requires_grad_() if second_order else start.detach()
         residuals = []
         for _ in range(self.steps):
             point, residual = self._step(g, point, second_order)
@@ -63,7 +66,7 @@ class Descent:
         )
 
     def _step(self, g: Map, point: Tensor, second_order: bool) -> tuple[Tensor, Tensor]:
-        with torch.enable_grad():
+        with torch.enable_grad(), _kept_at_hand(second_order):
             if not second_order:
                 point = point.detach().requires_grad_()
             image = g(point)
@@ -79,3 +82,15 @@ class Descent:
             return squares.sum()
         sums = squares.sum(-1) if self.norm == "l2_token" else squares.flatten(1).sum(1)
         return (sums + _TINY).sqrt().sum()
+
+
+def _kept_at_hand(second_order: bool) -> AbstractContextManager[object]:
+    """Keep what the inner derivative needs, even under gradient checkpointing.
+
+    That would drop it, and run the layer from its beginning again at every step to get it back.
+    """
+    return nullcontext() if second_order else saved_tensors_hooks(_as_it_is, _as_it_is)
+
+
+def _as_it_is(tensor: Tensor) -> Tensor:
+    return tensor

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-import torch
 from torch import Tensor
 
 from holdfast.solve.iterate import iterate
@@ -26,8 +25,8 @@ class _Step:
     def __init__(self, damping: float) -> None:
         self.damping = damping
 
-    def __call__(self, point: Tensor, image: Tensor, rose: Tensor) -> Tensor:
-        return torch.lerp(point, image, self.damping)
+    def __call__(self, image: Tensor, residual: Tensor) -> Tensor:
+        return image if self.damping == 1.0 else image - (1.0 - self.damping) * residual
 
     def narrow(self, rows: Tensor) -> None:
         """Nothing is remembered between steps."""

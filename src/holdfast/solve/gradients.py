@@ -105,7 +105,9 @@ class ImplicitFunction:
         image = g(point)
         # a new tensor carries the hook, so that the products below do not call it again
         seen = image.view_as(image)
-        seen.register_hook(lambda v: self._adjoint(image, point, v))
+        seen.register_hook(  # type: ignore[no-untyped-call]
+            lambda v: self._adjoint(image, point, v)
+        )
         return _with_derivative_of(solution, seen)
 
     def _adjoint(self, image: Tensor, point: Tensor, v: Tensor) -> Tensor:

@@ -4,23 +4,24 @@ A solver is its update rule; stopping, keeping the best point and dropping finis
 are the same for all and live here.
 """
 
-from collections.abc import Callable
 from typing import Protocol, runtime_checkable
 
 import torch
 from torch import Tensor
 
-from holdfast.solve.solution import Map, Solution, per_example, relative_residual
+from holdfast.solve.solution import Map, Solution, at_least_float32, per_example, relative_size
 
 _WORTH_DROPPING = 0.5
 """Share of unfinished examples below which a smaller batch repays the cost of making it."""
+_SHARE_AFTER_RISE = 0.5
+"""Of the way from the best point to the proposed one, after a proposal made things worse."""
 
 
 class Update(Protocol):
-    """The state of one solve: given the newest pair, where to look next."""
+    """The state of one solve: given the newest image and residual g(x) - x, where to look next."""
 
-    def __call__(self, point: Tensor, image: Tensor, rose: Tensor) -> Tensor:
-        """Return the next point; `rose` marks examples whose residual got worse."""
+    def __call__(self, image: Tensor, residual: Tensor) -> Tensor:
+        """Return the next point."""
 
     def narrow(self, rows: Tensor) -> None:
         """Forget every example but `rows`."""
@@ -43,80 +44,90 @@ def iterate(g: Map, start: Tensor, update: Update, tolerance: float, max_steps: 
     An example is finished at the first point within `tolerance` and never moves again, so that
     its value does not depend on the company it keeps in the batch.
     """
-    search = _Best(start)
-    rows: Tensor | None = None  # the examples still worked on; None means all of them
-    point = start
-    for evaluations in range(1, max_steps + 1):
+    point, best, evaluations = start, _Best(start, tolerance), 0
+    while True:
         image = g(point)
-        rose = search.offer(point, image, rows, tolerance)
-        if evaluations == max_steps or search.finished():
-            break
-        if (keep := search.worth_keeping(rows)) is not None and isinstance(g, Narrowable):
-            if (narrowed := g.narrow(keep)) is not None:
-                g, point, image, rose = narrowed, point[keep], image[keep], rose[keep]
-                rows = keep if rows is None else rows[keep]
-                update.narrow(keep)
-        point = update(point, image, rose)
-    return search.solution(evaluations)
+        evaluations += 1
+        residual = image - point
+        best.offer(point, image, residual)
+        if evaluations == max_steps:
+            return best.solution(evaluations)
+        # proposed before asking who is finished: the device works on while the host waits for it
+        point = best.safeguard(update(image, residual))
+        unfinished = best.count_unfinished()
+        if unfinished == 0:
+            return best.solution(evaluations)
+        if isinstance(g, Narrowable) and unfinished <= _WORTH_DROPPING * len(point):
+            rows = best.unfinished()
+            if (narrowed := g.narrow(rows)) is not None:
+                g, point = narrowed, point[rows]
+                update.narrow(rows)
+                best.narrow(rows)
 
 
 class _Best:
-    """The best point of each example of the whole batch, whatever part is being worked on."""
+    """The best point of each example; of those still worked on, once the batch is narrowed."""
 
-    def __init__(self, start: Tensor) -> None:
+    def __init__(self, start: Tensor, tolerance: float) -> None:
+        self.tolerance = tolerance
         self.value = start
-        self.residual: Tensor | None = None
+        self.residual = at_least_float32(start.new_full((len(start),), torch.inf))
+        self.rose = self.done = torch.zeros_like(self.residual, dtype=torch.bool)
         self.start_residual: Tensor | None = None
-        self.done: Tensor | None = None
+        self.whole: tuple[Tensor, Tensor] | None = None  # value and residual before narrowing
+        self.rows: Tensor | None = None  # where the examples worked on stand in the whole batch
 
-    def offer(self, point: Tensor, image: Tensor, rows: Tensor | None, tolerance: float) -> Tensor:
-        """Take `point` where it is better than the best; return where it is worse."""
-        residual = relative_residual(point, image)
-        if self.residual is None:
-            self.residual = self.start_residual = residual.detach()
-            better = torch.zeros_like(residual, dtype=torch.bool)
-            rose = better
-        else:
-            best = self.residual if rows is None else self.residual[rows]
-            rose = ~(residual < best)
-            better = ~rose if rows is not None else ~rose & ~self._done()
-            self._take(point, residual.detach(), better, rows)
-        self.done = self.residual <= tolerance
-        return rose
+    def offer(self, point: Tensor, image: Tensor, residual: Tensor) -> None:
+        """Take `point` for each example where it is better, unless the example is finished."""
+        size = relative_size(residual, image).detach()
+        self.rose = ~(size < self.residual)  # written so that not-a-number counts as worse
+        refused = self.rose | self.done
+        self.value = torch.where(per_example(refused, point), self.value, point)
+        self.residual = torch.where(refused, self.residual, size)
+        self.done = self.residual <= self.tolerance
+        if self.start_residual is None:
+            self.start_residual = size
 
-    def _take(self, point: Tensor, residual: Tensor, better: Tensor, rows: Tensor | None) -> None:
-        assert self.residual is not None
-        if rows is not None:
-            chosen = rows[better]
-            self.value = self.value.index_put((chosen,), point[better])
-            self.residual = self.residual.index_put((chosen,), residual[better])
+    def safeguard(self, proposal: Tensor) -> Tensor:
+        """Return the proposal, or half the way to it where the last one made things worse."""
+        share = torch.where(self.rose, _SHARE_AFTER_RISE, 1.0).to(proposal.dtype)
+        return torch.lerp(self.value, proposal, per_example(share, proposal))
+
+    def count_unfinished(self) -> int:
+        """Return how many examples are left; this waits for the device."""
+        return len(self.done) - int(self.done.sum())
+
+    def unfinished(self) -> Tensor:
+        """Return the places of the examples that are left."""
+        return (~self.done).nonzero().flatten()
+
+    def narrow(self, rows: Tensor) -> None:
+        """Go on with some examples; the others have their final value."""
+        self._write_back()
+        self.rows = rows if self.rows is None else self.rows[rows]
+        self.value, self.residual = self.value[rows], self.residual[rows]
+        self.done, self.rose = self.done[rows], self.rose[rows]
+
+    def _write_back(self) -> None:
+        if self.whole is None or self.rows is None:
+            self.whole = (self.value, self.residual)
             return
-        self.value = torch.where(per_example(better, point), point, self.value)
-        self.residual = torch.where(better, residual, self.residual)
-
-    def _done(self) -> Tensor:
-        assert self.done is not None
-        return self.done
-
-    def finished(self) -> bool:
-        return bool(self._done().all())
-
-    def worth_keeping(self, rows: Tensor | None) -> Tensor | None:
-        """Return the positions, within the current batch, of the unfinished few; else None."""
-        done = self._done() if rows is None else self._done()[rows]
-        left = (~done).nonzero().flatten()
-        return left if len(left) <= _WORTH_DROPPING * len(done) else None
+        value, residual = self.whole
+        self.whole = (
+            value.index_put((self.rows,), self.value),
+            residual.index_put((self.rows,), self.residual),
+        )
 
     def solution(self, evaluations: int) -> Solution:
-        assert self.residual is not None and self.start_residual is not None
+        """Return what was found for the whole batch."""
+        self._write_back()
+        assert self.whole is not None and self.start_residual is not None
+        value, residual = self.whole
         return Solution(
-            value=self.value,
-            residual=self.residual,
+            value=value,
+            residual=residual,
             start_residual=self.start_residual,
             evaluations=evaluations,
             products=0,
-            converged=self._done(),
+            converged=residual <= self.tolerance,
         )
-
-
-Solve = Callable[[Map, Tensor], Solution]

@@ -36,11 +36,20 @@ def at_least_float32(tensor: Tensor) -> Tensor:
     return tensor if tensor.dtype == torch.float64 else tensor.float()
 
 
+def relative_size(residual: Tensor, image: Tensor) -> Tensor:
+    """Return |g(x) - x| / |g(x)| for each example of the batch."""
+    return _sizes(residual) / _sizes(image).clamp_min(_TINY)
+
+
+def _sizes(x: Tensor) -> Tensor:
+    sizes: Tensor = at_least_float32(x).flatten(1).norm(dim=1)
+    return sizes
+
+
 def relative_residual(point: Tensor, image: Tensor) -> Tensor:
     """Return |x - g(x)| / |g(x)| for each example of the batch."""
-    image = at_least_float32(image).flatten(1)
-    difference = (image - at_least_float32(point).flatten(1)).norm(dim=1)
-    return difference / image.norm(dim=1).clamp_min(_TINY)
+    point, image = at_least_float32(point), at_least_float32(image)
+    return relative_size(image - point, image)
 
 
 def per_example(values: Tensor, like: Tensor) -> Tensor:

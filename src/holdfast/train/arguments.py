@@ -10,7 +10,9 @@ from holdfast.train.config import Optimisation, TrainConfig
 from holdfast.train.folder import RunFolder
 
 
-def training_arguments(config: TrainConfig, folder: RunFolder, train_size: int) -> TrainingArguments:
+def training_arguments(
+    config: TrainConfig, folder: RunFolder, train_size: int
+) -> TrainingArguments:
     """Return the arguments; making them also joins the processes of a distributed run."""
     settings = config.optimisation
     args = TrainingArguments(
@@ -25,6 +27,7 @@ def training_arguments(config: TrainConfig, folder: RunFolder, train_size: int) 
         lr_scheduler_type="linear",
         warmup_steps=settings.warmup,  # below 1: a share of all steps
         bf16=settings.precision == "bf16",
+        use_cpu=not torch.accelerator.is_available(),  # else bf16 insists on an accelerator
         gradient_accumulation_steps=settings.gradient_accumulation,
         gradient_checkpointing=settings.gradient_checkpointing,
         gradient_checkpointing_kwargs={"use_reentrant": False},
@@ -67,3 +70,10 @@ def _batch_share(batch_size: int, processes: int) -> int:
             "choose a multiple."
         )
     return batch_size // processes
+
+
+def one_device_a_process(args: TrainingArguments | None) -> TrainingArguments | None:
+    """Keep Trainer from `DataParallel`, whose copies of a model lose its connection."""
+    if args is not None and args.n_gpu > 1:
+        args._n_gpu = 1
+    return args

@@ -5,6 +5,8 @@ import os
 import shutil
 from pathlib import Path
 
+from holdfast.errors import InputError
+
 MARKER = "complete.json"
 STATE = "trainer_state.json"
 
@@ -37,11 +39,36 @@ def complete_checkpoints(root: Path) -> list[Path]:
     return sorted(found, key=lambda folder: int(folder.name.removeprefix("checkpoint-")))
 
 
+def last_complete(root: Path) -> Path:
+    """Return the checkpoint to resume from."""
+    found = complete_checkpoints(root)
+    if not found:
+        raise InputError(
+            f"There is no complete checkpoint in {root}; train without resume_from_checkpoint, or "
+            "give the path of one."
+        )
+    return found[-1]
+
+
 def discard_incomplete(root: Path) -> None:
-    """Remove checkpoints that a kill left half-written."""
+    """Remove checkpoints that a kill left half-written or half-removed."""
     for folder in root.glob("checkpoint-*"):
         if not (folder / MARKER).is_file():
             shutil.rmtree(folder)
+
+
+def rotate(root: Path, limit: int | None, best: str | None) -> None:
+    """Keep the last `limit` complete checkpoints, always among them the last and the best.
+
+    The marker goes first, so that a kill leaves no half-removed checkpoint that looks complete.
+    """
+    found = complete_checkpoints(root)
+    kept = {found[-1].name, *([Path(best).name] if best is not None else [])}
+    spare = [folder for folder in found if folder.name not in kept]
+    surplus = len(found) - max(limit, len(kept)) if limit else 0
+    for folder in spare[: max(surplus, 0)]:
+        unmark(folder)
+        shutil.rmtree(folder)
 
 
 def relocate(checkpoint: Path) -> None:

@@ -61,7 +61,7 @@ class LossCurve(TrainerCallback):
 def _line(entry: dict[str, Any]) -> str:
     if "loss" not in entry and "eval_loss" not in entry:
         return ""
-    kept = {name: value for name, value in entry.items() if not name.endswith(_NOT_A_CURVE)}
+    kept = {name: entry[name] for name in sorted(entry) if not name.endswith(_NOT_A_CURVE)}
     return json.dumps({"step": kept.pop("step"), **kept}) + "\n"
 
 
@@ -78,5 +78,6 @@ class Bar(ProgressCallback):
     ) -> None:
         """Show the newest loss."""
         shown = {name: logs[name] for name in ("loss", "eval_loss") if logs and name in logs}
-        if self.training_bar is not None and shown:
-            self.training_bar.set_postfix(shown)
+        bar: Any = self.training_bar
+        if bar is not None and shown:
+            bar.set_postfix(shown)

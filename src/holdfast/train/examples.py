@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -82,9 +82,9 @@ def _from_file(config: DataConfig) -> _Read:
     return task, examples, held_out.examples, {**sources, "held_out": held_out.source}
 
 
-def _describe(examples: Iterable[Example]) -> dict[str, Any]:
+def _describe(examples: list[Example]) -> dict[str, Any]:
     """Count and fingerprint examples, in order."""
-    digest, count = hashlib.sha256(), 0
-    for count, example in enumerate(examples, start=1):
+    digest = hashlib.sha256()
+    for example in examples:
         digest.update(json.dumps([example.id, example.texts, example.label]).encode() + b"\n")
-    return {"examples": count, "sha256": digest.hexdigest()}
+    return {"examples": len(examples), "sha256": digest.hexdigest()}

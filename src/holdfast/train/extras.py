@@ -3,13 +3,16 @@
 Trainer wraps, zeroes, clips and saves the model only; a head of the objective is not in it.
 """
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import torch
-from accelerate import Accelerator
-from accelerate.utils import broadcast
+from accelerate import Accelerator  # type: ignore[import-untyped]
+from accelerate.utils import broadcast  # type: ignore[import-untyped]
 from safetensors.torch import load_model, save_model
 from torch import nn
+from transformers import TrainerCallback
 
 FILE = "extras.safetensors"
 
@@ -40,6 +43,18 @@ def average_gradients(extras: nn.Module, accelerator: Accelerator) -> None:
     for parameter in trainable(extras):
         gradient = torch.zeros_like(parameter) if parameter.grad is None else parameter.grad
         parameter.grad = accelerator.reduce(gradient, reduction="mean")
+
+
+class ZeroExtras(TrainerCallback):
+    """Forgets the gradients of the extras after each step; Trainer does so for the model."""
+
+    def __init__(self, extras: Callable[[], nn.Module]) -> None:
+        """Ask for the extras at each step: a new model brings new ones."""
+        self.extras = extras
+
+    def on_step_end(self, *_: Any, **__: Any) -> None:
+        """Forget them."""
+        self.extras().zero_grad()
 
 
 def save_extras(extras: nn.Module, folder: Path) -> None:

@@ -1,17 +1,17 @@
 """Fine-tune a classifier by a configuration: the work behind `holdfast train`."""
 
+import dataclasses
+import math
 import time
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 from transformers import PrinterCallback, TrainingArguments, set_seed
-from transformers.trainer_utils import EvalPrediction
 
 from holdfast.data import EncodedExamples, PadBatch
-from holdfast.implicit import connect, connected, save
+from holdfast.implicit import connected, save
 from holdfast.record import describe_environment, encode
 from holdfast.train.arguments import training_arguments
 from holdfast.train.config import TrainConfig
@@ -20,6 +20,7 @@ from holdfast.train.examples import RunExamples, gather_examples
 from holdfast.train.folder import Json, RunFolder
 from holdfast.train.loading import Classifier, load_classifier, quiet_transformers
 from holdfast.train.memory import peak_bytes, reset_peak
+from holdfast.train.metrics import loss_and_accuracy
 from holdfast.train.result import TrainResult, result_of
 from holdfast.train.trainer import RobustTrainer
 
@@ -54,9 +55,9 @@ def _run(
 ) -> Json:
     args = training_arguments(config, folder, len(examples.train))
     set_seed(config.seed)  # of the new head; the trainer sets it again for the rest
-    classifier = load_classifier(config.model, examples.task)
-    if config.connection is not None:
-        connect(classifier.model, config.connection)
+    classifier = load_classifier(config.model, examples.task, config.connection)
+    if args.should_save:
+        classifier.describe(config.model)
     parts = _encode(examples, classifier, config.data.max_length)
     _begin(folder, identity, args)
     trainer = _trainer(config, args, classifier, parts, folder, progress)
@@ -88,8 +89,13 @@ def _encode(examples: RunExamples, classifier: Classifier, max_length: int) -> _
         given["held_out"] = examples.held_out
     tokenizer = classifier.tokenizer
     parts = {name: EncodedExamples(part, tokenizer, max_length) for name, part in given.items()}
-    classifier.check_length(max(len(item["input_ids"]) for part in parts.values() for item in part))
+    classifier.check_length(max(_longest(part) for part in parts.values()))
     return parts
+
+
+def _longest(part: EncodedExamples) -> int:
+    rows = (part[row]["input_ids"] for row in range(len(part)))
+    return max(len(ids) for ids in rows if isinstance(ids, list))
 
 
 def _begin(folder: RunFolder, identity: Json, args: TrainingArguments) -> None:
@@ -115,7 +121,7 @@ def _trainer(
         train_dataset=parts["train"],
         eval_dataset=parts["validation"],
         data_collator=PadBatch(classifier.tokenizer),
-        compute_metrics=_accuracy,
+        compute_metrics=loss_and_accuracy,
         preprocess_logits_for_metrics=_first,
         callbacks=[LossCurve(folder.log), *([Bar()] if progress else [])],
         row_names=[example.id for example in parts["train"].examples],
@@ -126,21 +132,21 @@ def _trainer(
 
 def _measure(trainer: RobustTrainer, parts: _Parts) -> dict[str, Any]:
     """Measure the best checkpoint, and what its connection does on the validation examples."""
+    handle = connected(trainer.plain_model)
+    if handle is not None:
+        handle.reset()
     metrics = _evaluate(trainer, parts, "validation")
-    connection = connected(trainer.model)
-    readings = [] if connection is None else [encode(r) for r in connection.readings()]
+    readings = [] if handle is None else handle.readings()
     if "held_out" in parts:
         metrics |= _evaluate(trainer, parts, "held_out")
-    return {"metrics": metrics, "readings": readings}
+    # An explicit layer solves nothing: its reading is not a number, which JSON does not have.
+    solved = [dataclasses.asdict(r) for r in readings if math.isfinite(r.residual_after)]
+    return {"metrics": metrics, "readings": solved}
 
 
 def _evaluate(trainer: RobustTrainer, parts: _Parts, part: str) -> dict[str, float]:
     measured = trainer.evaluate(parts[part], metric_key_prefix=part)
     return {name: measured[name] for name in (f"{part}_loss", f"{part}_accuracy")}
-
-
-def _accuracy(prediction: EvalPrediction) -> dict[str, float]:
-    return {"accuracy": float(np.mean(prediction.predictions.argmax(-1) == prediction.label_ids))}
 
 
 def _first(logits: Any, labels: Tensor) -> Tensor:

@@ -1,10 +1,10 @@
 """The output folder of a run: what is in it, and how it is written so that a kill does no harm.
 
-    config.json    what the run is, written first
-    log.jsonl      its loss curve
-    checkpoints/   where it can be resumed
-    model/         the best model: a plain checkpoint, connection.json, the tokenizer
-    run.json       the record, written last: the run is done
+config.json    what the run is, written first
+log.jsonl      its loss curve
+checkpoints/   where it can be resumed
+model/         the best model: a plain checkpoint, connection.json, the tokenizer
+run.json       the record, written last: the run is done
 """
 
 import json

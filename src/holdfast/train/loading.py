@@ -17,6 +17,8 @@ from transformers.utils import logging as transformers_logging
 
 from holdfast.data import Task, ensure_padding
 from holdfast.errors import InputError
+from holdfast.implicit import Connection, connect, connected, require_safetensors
+from holdfast.implicit.checkpoint import read_connection
 
 _log = logging.getLogger(__name__)
 
@@ -29,6 +31,13 @@ class Classifier:
     tokenizer: PreTrainedTokenizerBase
     new_weights: tuple[str, ...]
 
+    def describe(self, name: str) -> None:
+        """Say what the checkpoint `name` did not bring, and what it brought in vain."""
+        if self.new_weights:
+            _log.warning("New weights, to be learned in training: %s.", ", ".join(self.new_weights))
+        if connected(self.model) is None and read_connection(Path(name)) is not None:
+            _log.warning("%s has a connection, which this run leaves out; name it to use it.", name)
+
     def check_length(self, tokens: int) -> None:
         """Refuse texts longer than the model has positions for."""
         limit = getattr(self.model.config, "max_position_embeddings", None)
@@ -39,22 +48,27 @@ class Classifier:
             )
 
 
-def load_classifier(name: str, task: Task) -> Classifier:
-    """Load `name`, a folder or a name on the Hub, with a head for the labels of `task`."""
-    _refuse_unsafe(name)
+def load_classifier(name: str, task: Task, connection: Connection | None = None) -> Classifier:
+    """Load `name`, a folder or a name on the Hub, with a head for the labels of `task`.
+
+    The model comes connected by `connection`.
+    """
+    _check_folder(name)
     with quiet_transformers():
         try:
             tokenizer = AutoTokenizer.from_pretrained(name)
-            model, report = _from_pretrained(name, task)
+            model, report = _from_pretrained(name, task, _attention(connection))
         except Exception as error:  # whatever the Hub, the file formats or the architectures raise
             raise InputError(_cannot_load(name, error)) from error
     new = tuple(sorted([*report["missing_keys"], *(key[0] for key in report["mismatched_keys"])]))
-    if new:
-        _log.warning("New weights, to be learned in training: %s.", ", ".join(new))
+    if connection is not None:
+        connect(model, connection)
     return Classifier(model, ensure_padding(tokenizer, model), new)
 
 
-def _from_pretrained(name: str, task: Task) -> tuple[PreTrainedModel, dict[str, list[str]]]:
+def _from_pretrained(
+    name: str, task: Task, attention: str | None
+) -> tuple[PreTrainedModel, dict[str, list[str]]]:
     loaded: tuple[PreTrainedModel, dict[str, list[str]]]
     loaded = AutoModelForSequenceClassification.from_pretrained(
         name,
@@ -63,6 +77,7 @@ def _from_pretrained(name: str, task: Task) -> tuple[PreTrainedModel, dict[str, 
         label2id={label: code for code, label in enumerate(task.labels)},
         problem_type="single_label_classification",
         dtype=torch.float32,  # whatever the checkpoint stores; bf16 is autocast on top of it
+        attn_implementation=attention,
         use_safetensors=True,
         ignore_mismatched_sizes=True,  # a head for another number of labels gives way to a new one
         output_loading_info=True,
@@ -70,20 +85,16 @@ def _from_pretrained(name: str, task: Task) -> tuple[PreTrainedModel, dict[str, 
     return loaded
 
 
-def _refuse_unsafe(name: str) -> None:
+def _attention(connection: Connection | None) -> str | None:
+    """Choose the attention that can be differentiated twice where that is needed."""
+    return "eager" if connection is not None and connection.needs_second_order else None
+
+
+def _check_folder(name: str) -> None:
     folder = Path(name)
-    if not folder.is_dir():
-        if folder.is_absolute() or name.startswith(("./", "../", "~")) or name.count("/") > 1:
-            raise InputError(f"The model folder {name} does not exist; give one that does.")
-        return
-    if not (folder / "config.json").is_file():
-        raise InputError(f"{name} holds no config.json; give the folder of a model checkpoint.")
-    if not any(folder.glob("*.safetensors")):
-        raise InputError(
-            f"{name} holds no safetensors weights, and pickled weights (.bin, .pt) are never "
-            "loaded because they can run code; where you trust them, convert them with "
-            "model.save_pretrained(folder) in transformers."
-        )
+    looks_like_a_path = folder.is_absolute() or name.startswith((".", "~")) or name.count("/") > 1
+    if folder.is_dir() or looks_like_a_path:
+        require_safetensors(folder)
 
 
 def _cannot_load(name: str, error: Exception) -> str:
@@ -99,11 +110,11 @@ def quiet_transformers() -> Iterator[None]:
     """Keep transformers' reports and loading bars off the terminal; errors still show."""
     level = transformers_logging.get_verbosity()
     bars = transformers_logging.is_progress_bar_enabled()
-    transformers_logging.set_verbosity_error()
-    transformers_logging.disable_progress_bar()
+    transformers_logging.set_verbosity_error()  # type: ignore[no-untyped-call]
+    transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     try:
         yield
     finally:
         transformers_logging.set_verbosity(level)
         if bars:
-            transformers_logging.enable_progress_bar()
+            transformers_logging.enable_progress_bar()  # type: ignore[no-untyped-call]

@@ -15,7 +15,7 @@ class TrainResult:
     metrics: Mapping[str, float]
     """Loss and accuracy of the best checkpoint: `validation_*`, and `held_out_*` if measured."""
     readings: tuple[Mapping[str, Any], ...]
-    """Per connected layer, on the validation examples; empty for a plain model."""
+    """Per layer that solves an equation, on the validation examples; a plain model has none."""
     best_step: int
     """Step of the checkpoint with the lowest validation loss, which is the saved model."""
     seconds: float

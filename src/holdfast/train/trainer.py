@@ -18,18 +18,13 @@ from transformers import PreTrainedModel, Trainer, TrainerCallback, TrainingArgu
 from transformers.trainer_utils import EvalPrediction, TrainOutput
 
 from holdfast.errors import HoldfastError, InputError, RunFailed
-from holdfast.implicit import Connection, connect
+from holdfast.implicit import Connection, connect, connected
+from holdfast.implicit.checkpoint import write_connection
 from holdfast.objectives import Objective, Standard
 from holdfast.train import checkpoint
+from holdfast.train import extras as beside
+from holdfast.train.arguments import one_device_a_process
 from holdfast.train.averages import PartAverages
-from holdfast.train.extras import (
-    average_gradients,
-    join_optimizer,
-    load_extras,
-    make_equal,
-    save_extras,
-    trainable,
-)
 from holdfast.train.finite import LossWatch, broken_weights
 from holdfast.train.passes import Passes
 
@@ -52,7 +47,7 @@ class RobustTrainer(Trainer):
 
     def __init__(
         self,
-        model: PreTrainedModel | nn.Module | None = None,
+        model: PreTrainedModel | None = None,
         objective: Objective | None = None,
         connection: Connection | None = None,
         *,
@@ -70,7 +65,7 @@ class RobustTrainer(Trainer):
         row_names: Sequence[str] | None = None,
     ) -> None:
         """Connect the model, build the trainer, then the objective's extras."""
-        self.objective = Standard() if objective is None else objective
+        self.objective: Objective = Standard() if objective is None else objective
         self.connection = connection
         self._passes = Passes(self.objective)
         self._rows: Tensor | None = None
@@ -80,7 +75,7 @@ class RobustTrainer(Trainer):
             connect(model, connection)
         super().__init__(
             model=model,
-            args=_one_device_a_process(args),
+            args=one_device_a_process(args),
             data_collator=data_collator,
             train_dataset=train_dataset,
             eval_dataset=eval_dataset,
@@ -94,34 +89,40 @@ class RobustTrainer(Trainer):
         )
         if model is not None:
             self.extras = self._extras_of(model)
-        self.add_callback(_ZeroExtras(self))
+        self.add_callback(beside.ZeroExtras(lambda: self.extras))
         self._refuse_unfit()
 
     # -- the model, and what lives beside it --------------------------------------------------
 
     def call_model_init(self, trial: Any = None) -> nn.Module:
         """Return a new model, connected and with extras of its own."""
-        model: nn.Module = super().call_model_init(trial)
+        model: PreTrainedModel = super().call_model_init(trial)  # type: ignore[assignment]
         if self.connection is not None:
             connect(model, self.connection)
         self.extras = self._extras_of(model)
         return model
 
+    @property
+    def plain_model(self) -> PreTrainedModel:
+        """The model itself, without what distributed training wraps around it."""
+        model: PreTrainedModel = self.accelerator.unwrap_model(self.model)
+        return model
+
     def _extras_of(self, model: nn.Module) -> nn.Module:
-        extras = self.objective.extras(model).to(self.args.device)
-        make_equal(extras, self.accelerator)
+        extras: nn.Module = self.objective.extras(model).to(self.args.device)
+        beside.make_equal(extras, self.accelerator)
         return extras
 
     def create_optimizer(self, model: nn.Module | None = None) -> torch.optim.Optimizer:
         """Build the optimizer over the model and the trainable part of the extras."""
         optimizer: torch.optim.Optimizer = super().create_optimizer(model)
-        join_optimizer(self.extras, optimizer, self.args.weight_decay)
+        beside.join_optimizer(self.extras, optimizer, self.args.weight_decay)
         return optimizer
 
     def _clip_grad_norm(self, model: nn.Module) -> Any:
         """Clip the model's gradients, and those of the extras by their own norm."""
-        norm = super()._clip_grad_norm(model)
-        nn.utils.clip_grad_norm_(trainable(self.extras), self.args.max_grad_norm)
+        norm = super()._clip_grad_norm(model)  # type: ignore[no-untyped-call]
+        nn.utils.clip_grad_norm_(beside.trainable(self.extras), self.args.max_grad_norm)
         return norm
 
     def _refuse_unfit(self) -> None:
@@ -131,7 +132,9 @@ class RobustTrainer(Trainer):
                 f"label_smoothing_factor changes Trainer's own loss, and the loss here is {name}; "
                 "leave it at 0."
             )
-        if self.is_deepspeed_enabled and (self.objective.passes > 1 or trainable(self.extras)):
+        if self.is_deepspeed_enabled and (
+            self.objective.passes > 1 or beside.trainable(self.extras)
+        ):
             raise InputError(
                 "DeepSpeed takes an optimizer step after every backward and knows only the model, "
                 f"so {name} cannot run under it; use DDP."
@@ -153,11 +156,13 @@ class RobustTrainer(Trainer):
         last = self.objective.passes - 1
         try:
             totals = [self._one_pass(model, inputs, hold=i < last) for i in range(last + 1)]
-        except HoldfastError as error:  # inside the model; an earlier NaN may be the cause
-            raise self._failure(self._watch.problem() or str(error)) from error
+        except HoldfastError as error:
+            if problem := self._watch.problem():  # an earlier NaN is the cause
+                raise self._failure(problem) from error
+            raise
         self._passes.finish()
         if self.accelerator.sync_gradients:
-            average_gradients(self.extras, self.accelerator)
+            beside.average_gradients(self.extras, self.accelerator)
         self._look_at_losses()
         return torch.stack(totals).sum()
 
@@ -200,10 +205,10 @@ class RobustTrainer(Trainer):
             raise self._failure(problem or "The loss of another process is no number.")
 
     def _failure(self, problem: str) -> RunFailed:
-        return RunFailed(
-            f"{problem} The last good checkpoint is kept in {self.args.output_dir}; look at these "
-            "examples, or try a lower learning rate in a new output folder."
-        )
+        found = checkpoint.complete_checkpoints(Path(self.args.output_dir or ""))
+        kept = f"{found[-1]} is the last good checkpoint" if found else "there is no checkpoint yet"
+        advice = "try a lower learning rate in a new output folder, or look at the examples"
+        return RunFailed(f"{problem} Training stops, and {kept}: {advice}.")
 
     def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
         """Log, adding to a line of the loss curve the averages of the objective's parts."""
@@ -219,8 +224,9 @@ class RobustTrainer(Trainer):
 
     def _set_signature_columns_if_needed(self) -> None:
         super()._set_signature_columns_if_needed()
-        if ROWS not in self._signature_columns:
-            self._signature_columns.append(ROWS)
+        columns: Any = self._signature_columns
+        if ROWS not in columns:
+            columns.append(ROWS)
 
     def prediction_step(
         self,
@@ -253,56 +259,41 @@ class RobustTrainer(Trainer):
     ) -> TrainOutput:
         """Train; `resume_from_checkpoint=True` takes the last complete checkpoint."""
         if resume_from_checkpoint is True:
-            resume_from_checkpoint = self._last_complete()
+            resume_from_checkpoint = str(checkpoint.last_complete(Path(self.args.output_dir or "")))
         result = super().train(resume_from_checkpoint, trial, ignore_keys_for_eval)
         self.check_finite()
         return result
 
-    def _last_complete(self) -> str:
-        found = checkpoint.complete_checkpoints(Path(self.args.output_dir))
-        if not found:
-            raise InputError(
-                f"There is no complete checkpoint in {self.args.output_dir}; train without "
-                "resume_from_checkpoint, or give the path of one."
-            )
-        return str(found[-1])
-
     def _save_checkpoint(self, model: nn.Module, trial: Any) -> None:
         self.check_finite()
-        step = self.state.global_step
-        if problem := broken_weights(self.model, step):
+        if problem := broken_weights(self.plain_model, self.state.global_step):
             raise self._failure(problem)
-        folder = Path(self._get_output_dir(trial)) / f"checkpoint-{step}"
+        root = Path(self._get_output_dir(trial))
+        folder = root / f"checkpoint-{self.state.global_step}"
         if self.args.should_save:
             checkpoint.unmark(folder)
+        # Trainer would remove an older checkpoint while this one does not count yet.
+        limit, self.args.save_total_limit = self.args.save_total_limit, None
         super()._save_checkpoint(model, trial)
+        self.args.save_total_limit = limit
         if self.args.should_save:
-            save_extras(self.extras, folder)
+            beside.save_extras(self.extras, folder)
         self.accelerator.wait_for_everyone()  # every process writes its random state
         if self.args.should_save:
-            checkpoint.mark(folder, step)
+            checkpoint.mark(folder, self.state.global_step)
+            checkpoint.rotate(root, limit, self.state.best_model_checkpoint)
+
+    def _save(self, output_dir: str | None = None, state_dict: Any = None) -> None:
+        """Save the model, as `holdfast.implicit.save` does, with its connection beside it."""
+        super()._save(output_dir, state_dict)
+        handle = connected(self.plain_model)
+        if handle is not None and self.args.should_save:
+            write_connection(handle.connection, Path(output_dir or self.args.output_dir or ""))
 
     def _load_from_checkpoint(self, resume_from_checkpoint: str, model: Any = None) -> None:
         super()._load_from_checkpoint(resume_from_checkpoint, model)
-        load_extras(self.extras, Path(resume_from_checkpoint))
+        beside.load_extras(self.extras, Path(resume_from_checkpoint))
 
     def _load_best_model(self) -> None:
         super()._load_best_model()
-        load_extras(self.extras, Path(self.state.best_model_checkpoint))
-
-
-class _ZeroExtras(TrainerCallback):
-    """Forgets the gradients of the extras after each step; Trainer does so for the model."""
-
-    def __init__(self, trainer: RobustTrainer) -> None:
-        self.trainer = trainer
-
-    def on_step_end(self, *_: Any, **__: Any) -> None:
-        self.trainer.extras.zero_grad()
-
-
-def _one_device_a_process(args: TrainingArguments | None) -> TrainingArguments | None:
-    """Keep Trainer from `DataParallel`, whose copies of a model lose its connection."""
-    if args is not None and args.n_gpu > 1:
-        args._n_gpu = 1
-    return args
+        beside.load_extras(self.extras, Path(self.state.best_model_checkpoint or ""))

@@ -1,0 +1,84 @@
+"""The demo's result for a reader at a terminal."""
+
+import statistics
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from holdfast.commands.interval import percent_with_interval
+from holdfast.commands.table import paragraph, readable_bytes, table
+
+Readings = Sequence[Mapping[str, Any]]
+
+
+def demo_text(record: Mapping[str, Any], folder: Path) -> str:
+    """Return the table of both models, that of their layers, and where everything is."""
+    return "\n".join(
+        [
+            table(
+                ["model", "accuracy % (95 %)", "median residual", "seconds", "memory"],
+                _models(record),
+            ),
+            paragraph(
+                f"Accuracy on {record['examples']['test']} sentences no model has seen, with its "
+                f"interval; always the commonest label: {100 * record['majority']:.1f}."
+            ),
+            "",
+            table(["layer", "implicit model", "paper's descent", "Anderson"], _layers(record)),
+            paragraph(
+                "Relative residual of each layer's equation, at the start -> after the solve. The "
+                "last two columns solve the paper's equation in the plain model: by its own 5 "
+                "descent steps, each an evaluation of the layer and a backward pass, and by "
+                f"Anderson in {_evaluations(record['solvers']['anderson'])} evaluations."
+            ),
+            "",
+            f"{record['seconds']:.0f} seconds in all. Written to {folder}:",
+            *(f"  {name}" for name in record["files"]),
+        ]
+    )
+
+
+def _models(record: Mapping[str, Any]) -> list[list[str]]:
+    return [
+        [
+            name,
+            percent_with_interval(run["metrics"]["held_out_accuracy"], record["examples"]["test"]),
+            _median_residual(run["readings"]),
+            f"{run['seconds']:.0f}",
+            readable_bytes(run["peak_memory_bytes"]),
+        ]
+        for name, run in record["runs"].items()
+    ]
+
+
+def _median_residual(readings: Readings) -> str:
+    if not readings:
+        return "-"
+    before, after = (
+        statistics.median(reading[name] for reading in readings)
+        for name in ("residual_before", "residual_after")
+    )
+    return _arrow(before, after)
+
+
+def _layers(record: Mapping[str, Any]) -> list[list[str]]:
+    solvers = record["solvers"]
+    columns = [record["runs"]["implicit"]["readings"], solvers["descent"], solvers["anderson"]]
+    return [
+        [str(readings[0]["layer"]), *map(_residuals, readings)]
+        for readings in zip(*columns, strict=True)
+    ]
+
+
+def _residuals(reading: Mapping[str, Any]) -> str:
+    return _arrow(reading["residual_before"], reading["residual_after"])
+
+
+def _arrow(before: float, after: float) -> str:
+    return f"{before:.3f} -> {after:.3f}"
+
+
+def _evaluations(readings: Readings) -> str:
+    counts = [reading["evaluations"] for reading in readings]
+    low, high = f"{min(counts):g}", f"{max(counts):g}"
+    return low if low == high else f"{low} to {high}"

@@ -1,0 +1,167 @@
+"""`holdfast inspect`: what a connection does inside a model, on a few texts."""
+
+import json
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import (
+    AutoModelForSequenceClassification,
+    AutoTokenizer,
+    PreTrainedModel,
+    PreTrainedTokenizerBase,
+)
+
+from holdfast.commands.inspect_text import inspection_text
+from holdfast.commands.pictures import save_pictures
+from holdfast.commands.settings import Interface
+from holdfast.data import ensure_padding
+from holdfast.errors import InputError
+from holdfast.implicit import PRESETS, Connection, connect, require_safetensors
+from holdfast.implicit.checkpoint import read_connection
+from holdfast.implicit.inspection import Inspection, inspect_model
+from holdfast.record import describe_environment, encode
+from holdfast.train.loading import quiet_transformers
+
+
+@dataclass(frozen=True)
+class InspectOptions:
+    """What `holdfast inspect` takes."""
+
+    model: str
+    """Folder with a safetensors checkpoint, or a name on the Hub."""
+    text: tuple[str, ...] = ()
+    """Texts to inspect the model on; several may follow, or several --text."""
+    file: Path | None = None
+    """UTF-8 file with one text a line, besides those of --text."""
+    connection: Connection | None = None
+    """How layers are connected; none: as the checkpoint's connection.json says."""
+    output: Path | None = None
+    """Folder for inspection.json and the pictures; none: print only."""
+    max_length: int = 128
+    """Tokens kept of each text, and the length FLOPs are counted for."""
+    perturbation: float = 0.05
+    """Size of the move of the embeddings whose growth is followed, relative to them."""
+    iterations: int = 100
+    """Most steps of the power iteration for singular values."""
+    seed: int = 0
+    """Of the directions that are drawn, and of a head the checkpoint does not have."""
+
+
+INTERFACE = Interface(
+    "inspect",
+    "Show what happens inside a model on a few texts: how well each layer's equation is solved, "
+    "how steep it is, whether a text gives the same answer in every batch, what it costs, and how "
+    "a perturbation grows with each scheme.",
+    InspectOptions,
+    switches={"json": "print everything as one JSON object"},
+    sources={"preset": f"connection to start from: {', '.join(PRESETS)}"},
+    presets=PRESETS,
+)
+
+
+def run(argv: Sequence[str]) -> None:
+    """Inspect a model and print or write what was found."""
+    options, given = INTERFACE.read(argv)
+    texts = gather_texts(options)
+    check_output(options.output)
+    model, tokenizer = load_model(options, keep_own="preset" not in given)
+    inspection = inspect_model(
+        model,
+        tokenizer,
+        texts,
+        max_length=options.max_length,
+        perturbation=options.perturbation,
+        iterations=options.iterations,
+        seed=options.seed,
+        progress=lambda step: print(f"inspecting: {step}", file=sys.stderr),
+    )
+    found = record(options, texts, inspection)
+    print(json.dumps(found) if "json" in given else inspection_text(inspection))
+    if options.output is not None:
+        for path in write(options.output, found, inspection):
+            print(f"wrote {path}", file=sys.stderr)
+
+
+def gather_texts(options: InspectOptions) -> list[str]:
+    """Return the texts of `--text` and `--file`; refuse none, empty ones and other encodings."""
+    texts = list(options.text)
+    if options.file is not None:
+        texts += [line for line in _read(options.file).splitlines() if line.strip()]
+    if not texts:
+        raise InputError('There is no text to inspect; give one with --text "...", or --file.')
+    if not all(text.strip() for text in texts):
+        raise InputError("One of the texts is empty; leave it out or write something in it.")
+    return texts
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        raise InputError(f"{path} is not UTF-8 text; save it again as UTF-8.") from None
+    except OSError as error:
+        raise InputError(f"{path} cannot be read ({error.strerror}); give a text file.") from error
+
+
+def check_output(folder: Path | None) -> None:
+    """Refuse a folder that could not be written, before the work is done."""
+    if folder is None:
+        return
+    existing = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    if not existing.is_dir() or not os.access(existing, os.W_OK):
+        raise InputError(f"Nothing can be written in {existing}; choose another --output.")
+
+
+def load_model(
+    options: InspectOptions, *, keep_own: bool
+) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
+    """Load a classifier in fp32 and connect it: as asked, else as its checkpoint says."""
+    name, folder = options.model, Path(options.model)
+    if folder.exists() or folder.is_absolute() or name.startswith((".", "~")):
+        require_safetensors(folder)
+    connection = options.connection or (read_connection(folder) if keep_own else None)
+    torch.manual_seed(options.seed)
+    with quiet_transformers():
+        try:
+            tokenizer = AutoTokenizer.from_pretrained(name)
+            model = AutoModelForSequenceClassification.from_pretrained(
+                name,
+                use_safetensors=True,
+                dtype=torch.float32,
+                # Fused attention has no second derivative.
+                attn_implementation="eager"
+                if connection and connection.needs_second_order
+                else None,
+            )
+        except Exception as error:  # whatever the Hub, the file formats or the architectures raise
+            reason = str(error).strip().partition("\n")[0].rstrip(".")
+            raise InputError(f"{name} could not be loaded as a classifier ({reason}).") from error
+    if connection is not None:
+        connect(model, connection)
+    return model.eval(), ensure_padding(tokenizer, model)
+
+
+def record(options: InspectOptions, texts: Sequence[str], inspection: Inspection) -> dict[str, Any]:
+    """Return the inspection as plain values, with what it was made of."""
+    return {
+        "schema": 1,
+        "model": options.model,
+        "seed": options.seed,
+        "perturbation": options.perturbation,
+        "texts": list(texts),
+        "inspection": encode(inspection),
+        "environment": describe_environment(),
+    }
+
+
+def write(folder: Path, found: dict[str, Any], inspection: Inspection) -> list[Path]:
+    """Write inspection.json and the pictures, and return their paths."""
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / "inspection.json"
+    file.write_text(json.dumps(found, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    return [file, *save_pictures(folder, inspection.growth)]

@@ -1,0 +1,82 @@
+"""What the pages tell a reader to type works: flags exist, code runs, names are there."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+import torch
+from transformers import BertConfig, BertForSequenceClassification
+
+import holdfast
+from holdfast import cli
+from holdfast.implicit.presets import PRESETS
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", page.read_text(), re.DOTALL)
+
+
+def commands() -> list[list[str]]:
+    texts = [block.replace("\\\n", " ") for page in PAGES for block in blocks(page, "bash")]
+    lines = [line for text in texts for line in text.splitlines()]
+    return [shlex.split(line, comments=True) for line in lines if line.startswith("holdfast ")]
+
+
+def imports() -> set[str]:
+    found = [
+        re.findall(r"^from holdfast import (.+)$", block, re.MULTILINE)
+        for page in PAGES
+        for block in blocks(page, "python")
+    ]
+    return {name.strip() for lines in found for line in lines for name in line.split(",")}
+
+
+def test_there_is_something_to_check():
+    assert {command[1] for command in commands()} >= {"train", "inspect"}
+    assert "connect" in imports()
+
+
+@pytest.mark.parametrize("command", commands(), ids=" ".join)
+def test_command_takes_the_flags_it_is_shown_with(command, capsys):
+    _, name, *arguments = command
+    flags = {item.partition("=")[0] for item in arguments if item.startswith("--")}
+    if name == "train":
+        assert cli.main([name, *arguments, "--dry-run"]) == 0
+    else:
+        cli.main([name, "--help"])
+        assert flags <= set(re.findall(r"--[\w.]+", capsys.readouterr().out))
+
+
+@pytest.mark.parametrize("name", sorted(imports()))
+def test_imported_name_exists(name):
+    assert name in holdfast.__all__
+
+
+def test_python_of_the_readme_runs(capsys):
+    size = {"hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 2}
+    torch.manual_seed(0)
+    config = BertConfig(vocab_size=32, num_attention_heads=2, **size)
+    model = BertForSequenceClassification(config).eval()
+    code = blocks(ROOT / "README.md", "python")[0]
+    connect, rest = code.split("\nprint(", 1)
+    names = {"model": model}
+    exec(connect, names)
+    model(torch.arange(1, 9)[None])
+    exec("print(" + rest, names)
+    assert capsys.readouterr().out.count("LayerReading") == 2
+    assert holdfast.connected(model) is None
+
+
+def test_every_preset_is_explained():
+    choosing = (ROOT / "docs" / "choosing.md").read_text()
+    assert not [name for name in PRESETS if f"| `{name}` |" not in choosing]
+
+
+def test_map_names_every_package():
+    architecture = (ROOT / "docs" / "architecture.md").read_text()
+    packages = [path.parent.name for path in (ROOT / "src/holdfast").glob("*/__init__.py")]
+    assert not [name for name in packages if f"`{name}/`" not in architecture]
