@@ -34,7 +34,7 @@ docs: ## Build the documentation into site/; warnings are errors
 bench: ## Compare solvers on the demo's model, then what connections cost (meant for a GPU)
 	$(bootstrap) bench
 	model=$$($(BIN)/python scripts/demo_texts.py runs/bench/texts.txt) && \
-	$(BIN)/python benchmarks/residuals.py --model "$$model" --texts runs/bench/texts.txt --output runs/bench/residuals.json
+	$(BIN)/python benchmarks/residuals.py --name all-MiniLM-L6-v2 --model "$$model" --texts runs/bench/texts.txt --output runs/bench/residuals.json
 	$(BIN)/python benchmarks/connection_cost.py --output runs/bench/connection_cost.json $(ARGS)
 
 clean: ## Remove .venv, caches and everything that was built

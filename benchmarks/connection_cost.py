@@ -210,6 +210,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--model", help="checkpoint folder; BERT-base's shape if not given")
     parser.add_argument("--texts", type=Path, help="a text a line, for the real model")
+    parser.add_argument("--name", default="BERT-base shape, random weights")
     parser.add_argument("--rounds", type=int, default=20)
     parser.add_argument("--output", type=Path, default=Path("runs/connection_cost.json"))
     options = parser.parse_args()
@@ -224,7 +225,8 @@ def main() -> None:
     torch.set_float32_matmul_precision("highest")
     tables["all layers, memory"] = memory_of_all_layers(options.model, batch)
     print_table("All layers, training memory in bytes, fp32, eager", tables["all layers, memory"])
-    content = {"model": options.model or "BERT-base shape, random weights", "tables": tables}
+    texts = options.texts.stem if options.texts else "random tokens"
+    content = {"model": options.name, "texts": texts, "batch": [BATCH, TOKENS], "tables": tables}
     write(options.output, content, seed=SEED)
 
 

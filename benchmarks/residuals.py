@@ -71,6 +71,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--model", required=True, help="checkpoint folder")
     parser.add_argument("--texts", type=Path, required=True, help="a text a line; 16 are used")
+    parser.add_argument("--name", required=True, help="what to call the model in the results")
     parser.add_argument("--output", type=Path, default=Path("runs/residuals.json"))
     options = parser.parse_args()
     torch.manual_seed(SEED)
@@ -81,7 +82,8 @@ def main() -> None:
     print(
         f"Times smaller: median {statistics.median(gains):.1f} (10 asked), least {min(gains):.1f}"
     )
-    write(options.output, {"model": Path(options.model).name, "rows": rows}, seed=SEED)
+    content = {"model": options.name, "texts": options.texts.stem, "rows": rows}
+    write(options.output, content, seed=SEED)
 
 
 DESCENT = Descent(steps=5, step_size=0.1, norm="squared_sum", measure=False)

@@ -33,7 +33,7 @@ DECIDES_WHAT_IS_INSTALLED = (
 )
 
 EXTRAS = {"demo": "", "bench": "", "test": "[dev]", "docs": "[docs]"}
-WITH_DEMO_PACKAGES = ("demo", "bench")
+WITH_DEMO_PACKAGES = ("demo", "bench", "test")
 
 UNREACHABLE = re.compile(
     r"No matching distribution|Connection|Max retries|name resolution|timed out|Proxy|SSLError"

@@ -127,7 +127,7 @@ def test_output_holds_the_numbers_and_the_pictures(
     [
         ([], ["--text", "--file"]),
         (["--text", " "], ["empty"]),
-        (["--text", "fine", "--connection.layers", "7"], ["Layer 7", "1 to 2"]),
+        (["--text", "fine", "--connection.layers", "7"], ["does not exist", "1 to 2"]),
         (["--text", "fine", "--connection.layers", "x"], ["'x'"]),
         (["--text", "fine", "--perturbation", "0"], ["perturbation"]),
         (["--file", "nowhere.txt"], ["nowhere.txt"]),

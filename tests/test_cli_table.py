@@ -27,10 +27,10 @@ def test_a_wide_column_wraps() -> None:
 
 def test_a_very_narrow_terminal_gets_one_block_a_row() -> None:
     assert table(HEADER, ROWS, 24).splitlines() == [
-        "plain",
+        "model plain",
         "  accuracy: 0.84",
         "  note: as it was",
-        "implicit",
+        "model implicit",
         "  accuracy: 0.831",
         "  note: solved to a",
         "    residual of 1 %",

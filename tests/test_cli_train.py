@@ -1,6 +1,7 @@
 """`holdfast train` end to end on a tiny model: recipes, results, resuming, and bad input."""
 
 import json
+import re
 import shutil
 import signal
 import subprocess
@@ -21,6 +22,7 @@ from holdfast.implicit import PRESETS
 from holdfast.solve import Anderson, Descent
 
 RECIPES = sorted(path.stem for folder in recipe_folders() for path in folder.glob("*.toml"))
+TASK = ["--data.task", "sst2", "--output", "out"]
 
 
 @pytest.fixture
@@ -90,22 +92,22 @@ def test_recipe_preset_and_flags_reach_the_run(
 def test_ctrl_c_ends_with_130_and_the_same_command_resumes(
     flags: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    argv = ["train", *flags, "--optimisation.epochs", "400"]
+    argv = ["train", *flags, "--optimisation.epochs", "30"]
     command = [sys.executable, "-m", "holdfast.cli", *argv]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stderr is not None
-        shown = b""
-        while b" 9/1600" not in shown:  # two epochs, and with them checkpoints, are done
-            shown += process.stderr.read(1)
+        # An epoch has 4 steps and ends with a checkpoint; the bar stays silent in some of them.
+        shown = iter(lambda: process.stderr.read(1), b"")
+        bar = b""
+        while not re.search(rb" ([5-9]|1\d)/120 ", bar):
+            bar += next(shown)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate()
     assert (process.returncode, out) == (130, b"")
-    assert err.splitlines()[-1] == (
-        b"holdfast: interrupted; a run that was under way resumes with the same command."
-    )
+    assert b"\nholdfast: interrupted; a run that was under way resumes" in err
     record = tmp_path / "run" / "run.json"
     assert not record.exists()
-    assert call(capsys, ["train", *flags, "--optimisation.epochs", "400"])[0] == 0
+    assert call(capsys, argv)[0] == 0
     assert json.loads(record.read_text())["resumed_from"] is not None
 
 
@@ -136,15 +138,14 @@ def test_the_example_of_the_readme_resolves(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", RECIPES)
 def test_every_recipe_resolves_and_tells_its_command(name: str, tmp_path: Path) -> None:
-    given = ["--data.file", "reviews.csv"] if name == "own-csv" else []
-    config, _ = INTERFACE.read(["--config", name, "--output", "out", *given])
+    config, _ = INTERFACE.read(["--config", name, "--output", "out", "--data.file", "reviews.csv"])
     assert to_tree(config)["model"]
     text = next(folder / f"{name}.toml" for folder in recipe_folders()).read_text()
     assert f"holdfast train --config {name} " in text.split("\n\n")[0]
 
 
 def test_the_papers_recipe_is_the_papers_protocol() -> None:
-    config, _ = INTERFACE.read(["--config", "im-bert", "--output", "out"])
+    config, _ = INTERFACE.read(["--config", "im-bert", *TASK])
     settings = config.optimisation
     assert config.connection == PRESETS["im_bert"]
     assert config.connection is not None
@@ -152,7 +153,7 @@ def test_the_papers_recipe_is_the_papers_protocol() -> None:
     assert (config.connection.solver.steps, config.connection.solver.step_size) == (5, 0.1)
     assert (settings.learning_rate, settings.batch_size, settings.weight_decay) == (2e-5, 16, 0.0)
     assert (config.data.max_length, config.data.validation_share) == (128, 0.2)
-    low, _ = INTERFACE.read(["--config", "im-bert-low-resource", "--output", "out"])
+    low, _ = INTERFACE.read(["--config", "im-bert-low-resource", *TASK])
     assert (low.connection, low.data.examples) == (config.connection, 1000)
 
 
@@ -161,7 +162,7 @@ def test_the_papers_recipe_is_the_papers_protocol() -> None:
     [
         (["--connection.layers", "two"], ["layers", "two"]),
         (["--connection.layers", "1-"], ["layers", "1-"]),
-        (["--connection.layers", "2-9"], ["Layer 3", "1 to 2"]),
+        (["--connection.layers", "2-9"], ["does not exist", "1 to 2"]),
         (["--connection.layers", "2-1"], ["backwards"]),
         (["--data.label", "mood"], ["mood", "text"]),
         (["--data.texts", "review"], ["review"]),

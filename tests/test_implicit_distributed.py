@@ -37,7 +37,7 @@ def test_two_processes_learn_what_one_does(tmp_path: Path) -> None:
     found = run_processes(tmp_path)
     for connection in CONNECTIONS:
         model = implicit_process.connected_model(connection)
-        start = {name: value.clone() for name, value in model.named_parameters()}
+        start = {name: value.detach().clone() for name, value in model.named_parameters()}
         wanted = implicit_process.train(model, slice(0, len(LENGTHS)))
         moved = [float((wanted[name] - value).abs().max()) for name, value in start.items()]
         assert max(moved) > 1e-3, "nothing was learnt"

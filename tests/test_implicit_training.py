@@ -330,34 +330,7 @@ def test_under_autocast_the_layer_runs_in_half_and_the_solver_does_not() -> None
     assert set(inner) == {torch.bfloat16}
 
 
-# Compilation and inference --------------------------------------------------------------------
-
-
-def compiled(model: PreTrainedModel, backend: str) -> PreTrainedModel:
-    torch._dynamo.reset()
-    return torch.compile(model, backend=backend)
-
-
-@pytest.mark.parametrize(("family", "backend"), [("bert", "aot_eager"), ("llama", "eager")])
-@pytest.mark.filterwarnings("ignore::UserWarning")
-def test_compiled_models_give_the_same(family: str, backend: str) -> None:
-    model, inputs = classifier(family, num_hidden_layers=2), batch((7, 12, 4))
-    connect(model, replace(quiet, layers="2"))
-    wanted, wanted_logits = step(model), model(**inputs).logits
-    model.zero_grad()
-    output = compiled(model, backend)(**inputs, labels=LABELS)
-    torch.testing.assert_close(output.logits, wanted_logits, rtol=0, atol=1e-5)
-    output.loss.backward()
-    assert_equal(gradients(model), wanted, within=1e-5)
-
-
-@pytest.mark.filterwarnings("ignore::UserWarning")
-def test_compiled_models_train_with_frozen_dropout() -> None:
-    model = classifier("bert", num_hidden_layers=2).train()
-    handle = connect(model, replace(quiet, solver=Anderson(40, 1e-4, memory=6)))
-    compiled(model, "eager")(**batch((7, 12, 4)), labels=LABELS).loss.backward()
-    assert all(reading.converged == 1.0 for reading in handle.readings())
-    assert all(reading.residual_before > 1e-2 for reading in handle.readings())
+# Inference ------------------------------------------------------------------------------------
 
 
 def test_inference_mode_runs_what_needs_no_gradient() -> None:

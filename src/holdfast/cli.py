@@ -47,6 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         return _reader_left()
     except KeyboardInterrupt:
+        print(file=sys.stderr)  # leave the line of a progress bar
         _say("interrupted; a run that was under way resumes with the same command.")
         return 130
     except Exception as error:

@@ -22,7 +22,7 @@ def inspection_text(found: Inspection) -> str:
 def _headline(found: Inspection) -> str:
     return (
         f"{found.family}, {len(found.layers)} layers, {found.cost.parameters / 1e6:.2f} M "
-        f"parameters; {found.texts} texts, {found.tokens} tokens. {_connection(found.connection)}"
+        f"parameters; texts: {found.texts}, tokens: {found.tokens}. {_connection(found.connection)}"
     )
 
 
@@ -70,6 +70,8 @@ def _steepness(number: Steepness) -> str:
 
 def _batch(found: Inspection) -> str:
     batch = found.batch
+    if found.texts == 1:
+        return "Batches: one text cannot tell; give several, of different lengths."
     verdict = "the same" if batch.invariant else "NOT the same"
     return (
         f"Batches: a text alone and padded among the others gives {verdict} logits; the largest "
@@ -92,7 +94,7 @@ def _cost(cost: Cost) -> str:
 
 
 def _pair(plain: float, connected: float) -> list[str]:
-    return [f"{plain / 1e9:.2f}", f"{connected / 1e9:.2f}", f"{connected / plain:.2f}"]
+    return [f"{plain / 1e9:.4g}", f"{connected / 1e9:.4g}", f"{connected / plain:.2f}"]
 
 
 def _growth(growths: tuple[PerturbationGrowth, ...]) -> str:

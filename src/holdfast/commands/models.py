@@ -111,15 +111,15 @@ def _description(found: dict[str, Any]) -> str:
     if found["refused"]:
         return paragraph(f"{found['model']}: {found['family']}, refused: {found['refused']}.")
     weights = {True: "safetensors", False: "none that Holdfast loads", None: "not here"}
-    rows = [
-        ["model", found["model"]],
-        ["family", found["family"]],
-        ["layers", str(found["layers"])],
-        ["parameters", f"{found['parameters'] / 1e6:.2f} M, a classifier's head included"],
-        ["weights", weights[found["safetensors"]]],
-        ["connection", _connection_text(found["connection"])],
-    ]
-    return table(["", "found"], rows)
+    facts = {
+        "model": found["model"],
+        "family": found["family"],
+        "layers": found["layers"],
+        "parameters": f"{found['parameters'] / 1e6:.2f} M, with a classifier's head",
+        "weights": weights[found["safetensors"]],
+        "connection": _connection_text(found["connection"]),
+    }
+    return "\n".join(paragraph(f"{name}: {fact}") for name, fact in facts.items())
 
 
 def _connection_text(connection: dict[str, Any] | None) -> str:

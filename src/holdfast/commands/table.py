@@ -60,7 +60,8 @@ def _row(cells: Row, lengths: Sequence[int], right: Sequence[bool]) -> str:
 def _blocks(header: Row, rows: Sequence[Row], width: int) -> str:
     """Return each row as lines of `name: value`, the way a phone would show it."""
     return "\n".join(
-        "\n".join([_wrap(row[0], width, ""), *_fields(header[1:], row[1:], width)]) for row in rows
+        "\n".join([_wrap(f"{header[0]} {row[0]}", width, ""), *_fields(header[1:], row[1:], width)])
+        for row in rows
     )
 
 

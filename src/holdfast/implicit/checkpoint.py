@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from safetensors import SafetensorError, safe_open
 from transformers import AutoModelForSequenceClassification, PreTrainedModel
 
 from holdfast.errors import InputError
@@ -57,6 +58,8 @@ def read_connection(folder: Path) -> Connection | None:
         content = json.loads(file.read_text(encoding="utf-8"))
     except ValueError as error:
         raise InputError(f"{file} is not valid JSON ({error}); save the model again.") from error
+    if not isinstance(content, dict) or "connection" not in content:
+        raise InputError(f"{file} describes no connection; save the model again.")
     if content.get("format") != FORMAT:
         raise InputError(
             f"{file} has format {content.get('format')!r} and this version of Holdfast reads "
@@ -71,8 +74,22 @@ def require_safetensors(folder: Path) -> None:
         raise InputError(f"There is no checkpoint folder {folder}; give the path of one.")
     if not (folder / "config.json").exists():
         raise InputError(f"{folder} holds no config.json, so it is not a Hugging Face checkpoint.")
-    if not any(folder.glob("*.safetensors")):
+    files = sorted(folder.glob("*.safetensors"))
+    if not files:
         raise InputError(
             f"{folder} holds no .safetensors file, and pickled weights are never loaded; convert "
             f"it once, where you trust it, with model.save_pretrained(folder)."
         )
+    for file in files:
+        _require_readable(file)
+
+
+def _require_readable(file: Path) -> None:
+    """Refuse what only bears the name: a pickle, or a file cut short."""
+    try:
+        with safe_open(file, framework="pt"):
+            pass
+    except SafetensorError as error:
+        raise InputError(
+            f"{file} is damaged or no safetensors file ({error}); copy or save it again."
+        ) from error

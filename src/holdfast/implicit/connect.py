@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
 
+import torch
 from torch import nn
 from torch.utils.hooks import RemovableHandle
 from transformers import PreTrainedModel
@@ -43,6 +44,7 @@ class Connected:
             handle.remove()
         if connected(self.model) is self:
             delattr(self.model, _ATTRIBUTE)
+            _forget_compiled_code()
 
     def __enter__(self) -> "Connected":
         """Use as `with connect(model, ...) as connected:` to remove it at the end."""
@@ -73,8 +75,11 @@ def connect(model: PreTrainedModel, connection: Connection) -> Connected:
     handles = [model.base_model.register_forward_pre_hook(NoCache(model), with_kwargs=True)]
     for hook in hooks:
         handles += _add(hook, layers[hook.number - 1])
+    others = [layer for number, layer in enumerate(layers, start=1) if number not in numbers]
+    handles += [layer.register_forward_hook(_leave_alone) for layer in others]
     handle = Connected(model, connection, numbers, hooks, handles)
     setattr(model, _ATTRIBUTE, handle)
+    _forget_compiled_code()
     return handle
 
 
@@ -104,6 +109,19 @@ def _add(hook: LayerHook, layer: nn.Module) -> list[RemovableHandle]:
         # first in line: output recorders and FSDP's resharding must see what we return
         layer.register_forward_hook(hook, with_kwargs=True, prepend=True),
     ]
+
+
+def _leave_alone(module: nn.Module, args: tuple[Any, ...], output: Any) -> None:
+    """Do nothing, on the layers that are not connected.
+
+    torch.compile does not look whether a module *without* hooks still has none, and would run
+    the code of such a layer for the connected ones.
+    """
+
+
+def _forget_compiled_code() -> None:
+    """Let torch.compile see that hooks came or went, which it does not notice by itself."""
+    torch.compiler.reset()
 
 
 class NoCache:

@@ -58,28 +58,6 @@ class LayerMap:
         return replace(self, phi=phi, offset=self.offset[rows], real=real)
 
 
-class TokenMask:
-    """Which tokens of the current batch are real; one for each stack of layers."""
-
-    def __init__(self, owner: nn.Module) -> None:
-        self.names = list(inspect.signature(owner.forward).parameters)
-        self.masks: list[Tensor] = []
-
-    def __call__(self, owner: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """Note the mask the model is called with (a forward pre-hook)."""
-        given = {**dict(zip(self.names, args, strict=False)), **kwargs}
-        # a decoder fed with its encoder's tokens, as T5 for classification, shares their padding
-        masks = (given.get("attention_mask"), given.get("encoder_attention_mask"))
-        self.masks = [mask for mask in masks if mask is not None]
-
-    def of(self, hidden: Tensor) -> Tensor | None:
-        """Return (batch, tokens, 1) for these hidden states; None when every token is real."""
-        for mask in self.masks:
-            if mask.shape == hidden.shape[:2]:
-                return mask.bool().unsqueeze(2)
-        return None
-
-
 class LayerHook:
     """Replaces the output of one layer by h', the solution of the scheme's equation."""
 
@@ -114,7 +92,7 @@ class LayerHook:
         hidden: Tensor = args[0] if args else kwargs[self.names[0]]
         return hidden
 
-    @torch.compiler.disable
+    @torch.compiler.disable  # type: ignore[untyped-decorator]
     def _solve(
         self, module: nn.Module, arguments: Mapping[str, Any], h: Tensor, image: Tensor
     ) -> Tensor:
@@ -152,7 +130,8 @@ class LayerHook:
         solution = self.connection.gradient(self.connection.solver, g, g.masked(start), known)
         if g.real is None:
             return solution
-        return replace(solution, value=torch.where(g.real, solution.value, start))
+        # nothing real depends on padding: without its derivative the first call's graph is freed
+        return replace(solution, value=torch.where(g.real, solution.value, start.detach()))
 
     def _note(self, solution: Solution) -> None:
         self.solutions.append(replace(solution, value=solution.residual))

@@ -104,10 +104,10 @@ def parse_layers(layers: Layers, depth: int) -> tuple[int, ...]:
 def _numbers(layers: str, depth: int) -> tuple[int, ...]:
     if layers.strip() == "all":
         return tuple(range(1, depth + 1))
-    return tuple(n for part in layers.split(",") for n in _range(part.strip(), layers))
+    return tuple(n for part in layers.split(",") for n in _range(part.strip(), layers, depth))
 
 
-def _range(part: str, whole: str) -> range:
+def _range(part: str, whole: str, depth: int) -> range:
     ends = part.split("-")
     if len(ends) > 2 or not all(end.strip().isdecimal() for end in ends):
         raise InputError(
@@ -117,4 +117,5 @@ def _range(part: str, whole: str) -> range:
     first, last = int(ends[0]), int(ends[-1])
     if first > last:
         raise InputError(f"The layer range {part!r} runs backwards; write {last}-{first}.")
-    return range(first, last + 1)
+    # the first layer that does not exist is enough to be refused; the rest may be endless
+    return range(min(first, depth + 1), min(last, depth + 1) + 1)

@@ -67,7 +67,9 @@ def _decode_union(options: tuple[Any, ...], value: Any, where: str) -> Any:
     if value is None and type(None) in options:
         return None
     if isinstance(value, Mapping):
-        classes = {o.__name__: o for o in options if dataclasses.is_dataclass(o)}
+        classes = {
+            o.__name__: o for o in options if isinstance(o, type) and dataclasses.is_dataclass(o)
+        }
         name = value.get("type", next(iter(classes)) if len(classes) == 1 else None)
         if name not in classes:
             raise InputError(f"{where} has type {name!r}; expected one of {', '.join(classes)}.")

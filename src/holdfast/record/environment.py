@@ -17,7 +17,7 @@ def describe_environment() -> dict[str, Any]:
         "commit": commit(),
         "python": platform.python_version(),
         "packages": {name: found for name in PACKAGES if (found := _installed(name))},
-        "platform": platform.platform(),
+        "platform": f"{platform.system()} {platform.machine()}",
         "cpus": os.cpu_count(),
     }
 
@@ -37,7 +37,7 @@ def commit() -> str | None:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     except OSError:
         return None
-    return done.stdout.strip() or None
+    return done.stdout.strip() if done.returncode == 0 else None
 
 
 def _installed(name: str) -> str | None:

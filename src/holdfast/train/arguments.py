@@ -19,18 +19,7 @@ def training_arguments(
         output_dir=str(folder.checkpoints),
         seed=config.seed,
         data_seed=config.seed,
-        learning_rate=settings.learning_rate,
-        optim="adamw_torch",  # with weight decay 0 this is Adam, number for number
-        weight_decay=settings.weight_decay,
-        max_grad_norm=settings.max_grad_norm,
-        num_train_epochs=settings.epochs,
-        lr_scheduler_type="linear",
-        warmup_steps=settings.warmup,  # below 1: a share of all steps
-        bf16=settings.precision == "bf16",
         use_cpu=not torch.accelerator.is_available(),  # else bf16 insists on an accelerator
-        gradient_accumulation_steps=settings.gradient_accumulation,
-        gradient_checkpointing=settings.gradient_checkpointing,
-        gradient_checkpointing_kwargs={"use_reentrant": False},
         # An incomplete batch would weigh its examples more, and two processes would fill it up
         # with examples repeated; fewer examples than one batch leave no choice.
         dataloader_drop_last=train_size >= settings.batch_size,
@@ -38,7 +27,6 @@ def training_arguments(
         remove_unused_columns=False,  # keeps the row numbers
         logging_nan_inf_filter=False,  # RobustTrainer stops instead, and looks less often
         average_tokens_across_devices=False,  # losses are means over examples
-        ddp_broadcast_buffers=False,  # nothing to broadcast, and it forbids two forward passes
         load_best_model_at_end=True,
         metric_for_best_model="eval_loss",
         greater_is_better=False,
@@ -46,11 +34,28 @@ def training_arguments(
         disable_tqdm=True,  # `Bar` shows progress
         report_to="none",
         log_level="error",
+        **_optimisation(settings),
         **_intervals(settings),
     )
     share = _batch_share(settings.batch_size, args.world_size)
     args.per_device_train_batch_size = args.per_device_eval_batch_size = share
     return args
+
+
+def _optimisation(settings: Optimisation) -> dict[str, Any]:
+    return {
+        "learning_rate": settings.learning_rate,
+        "optim": "adamw_torch",  # with weight decay 0 this is Adam, number for number
+        "weight_decay": settings.weight_decay,
+        "max_grad_norm": settings.max_grad_norm,
+        "num_train_epochs": settings.epochs,
+        "lr_scheduler_type": "linear",
+        "warmup_steps": settings.warmup,  # below 1: a share of all steps
+        "bf16": settings.precision == "bf16",
+        "gradient_accumulation_steps": settings.gradient_accumulation,
+        "gradient_checkpointing": settings.gradient_checkpointing,
+        "gradient_checkpointing_kwargs": {"use_reentrant": False},
+    }
 
 
 def _intervals(settings: Optimisation) -> dict[str, Any]:

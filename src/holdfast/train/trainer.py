@@ -45,6 +45,9 @@ class RobustTrainer(Trainer):
     # Each loss is the mean over its batch, so Trainer divides it by the batches it accumulates.
     loss_is_scaled_for_ga = False
 
+    _passes: Passes  # of the batch in work
+    _rows: Tensor | None = None  # which examples it is made of
+
     def __init__(
         self,
         model: PreTrainedModel | None = None,
@@ -67,8 +70,6 @@ class RobustTrainer(Trainer):
         """Connect the model, build the trainer, then the objective's extras."""
         self.objective: Objective = Standard() if objective is None else objective
         self.connection = connection
-        self._passes = Passes(self.objective)
-        self._rows: Tensor | None = None
         self._parts = PartAverages()
         self._watch = LossWatch(row_names)
         if model is not None and connection is not None:
