@@ -1,6 +1,9 @@
 """Connections on a tiny model of every family."""
 
 import copy
+import functools
+import inspect
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -19,7 +22,7 @@ from families import (
     spy_on,
     with_positions,
 )
-from torch import Tensor
+from torch import Tensor, nn
 from transformers import PreTrainedModel
 
 from holdfast.implicit import (
@@ -181,12 +184,35 @@ def test_a_sentence_is_the_same_with_padding_on_the_left(family: str, attention:
             assert_same_alone_as_padded(model, with_positions(batch((4, 9), left=True)))
 
 
-@families
-def test_an_equation_of_one_example_knows_nothing_of_the_others(family: str) -> None:
-    """Also when some have finished and the batch is cut: the hard ones go on as before."""
-    model, inputs = classifier(family), batch((9, 9, 9, 9))
-    with connect(model, solving(Theta())):
-        assert_same_alone_as_padded(model, inputs)
+def note_sizes(layer: nn.Module) -> list[int]:
+    """Note how many examples each evaluation of a layer is given."""
+    sizes, forward = [], layer.forward
+    name = next(iter(inspect.signature(forward).parameters))
+
+    @functools.wraps(forward)
+    def noted(*args: Any, **kwargs: Any) -> Any:
+        sizes.append(len(args[0] if args else kwargs[name]))
+        return forward(*args, **kwargs)
+
+    layer.forward = noted
+    return sizes
+
+
+@cases
+def test_finished_examples_stop_costing(family: str, attention: str) -> None:
+    model, inputs, number = classifier(family, attention=attention), batch((9, 3, 7, 5)), 2
+    once = Connection(f"{number}", implicit_euler(family), Anderson(max_steps=1), on_failure="keep")
+    with connect(model, once) as handle:
+        model(**inputs)
+        found = handle.hooks[0].solutions[-1].start_residual
+    # half of the examples start within this tolerance, and the others do not
+    solver = Anderson(max_steps=6, tolerance=float(found.median()))
+    sizes = note_sizes(find_layers(model)[number - 1])
+    connect(model, replace(once, solver=solver))
+    model(**inputs)
+    assert sizes[:2] == [4, 4], "the layer's own call and the first evaluation see all"
+    assert sizes[2] == 2
+    assert_same_alone_as_padded(model, inputs)
 
 
 @families

@@ -16,6 +16,7 @@ _PER_EXAMPLE = {
     # one (a table of as many rows as there are examples) must not be cut
     "attention_mask",
     "encoder_attention_mask",
+    "encoder_decoder_position_bias",
     "encoder_hidden_states",
     "position_bias",
     "position_embeddings",
@@ -78,7 +79,8 @@ class LayerCall:
         """Return the call for some examples of the batch; None if it cannot be cut safely."""
         if self.randomness is not None or self.module.training:
             return None  # masks are drawn for the whole batch at once
-        cut = {name: _cut(name, value, rows, batch) for name, value in self.arguments.items()}
+        others = {name: arg for name, arg in self.arguments.items() if name != self.hidden_name}
+        cut = {name: _cut(name, value, rows, batch) for name, value in others.items()}
         if any(value is _UNCUTTABLE for value in cut.values()):
             return None
         return replace(self, arguments=cut)
