@@ -112,11 +112,9 @@ def test_the_name_of_another_class_is_no_silent_default() -> None:
 
 
 def test_the_place_of_a_mistake_is_named() -> None:
+    backward = {"type": "Broyden", "memory": ""}
+    gradient = {"type": "ImplicitFunction", "backward_solver": backward}
     with pytest.raises(InputError, match=r"recipe\.toml\.gradient\.backward_solver\.memory is"):
-        gradient = {
-            "type": "ImplicitFunction",
-            "backward_solver": {"type": "Broyden", "memory": ""},
-        }
         decode(Connection, {"gradient": gradient}, where="recipe.toml")
 
 

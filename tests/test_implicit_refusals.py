@@ -33,6 +33,18 @@ def assert_refused(model: PreTrainedModel, connection: Connection, sentence: str
     assert model.config.to_dict() == settings
 
 
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({"dropout": "forzen"}, r"Connection\.dropout is 'forzen'; expected one of frozen, resa"),
+        ({"on_failure": "ignore"}, r"Connection\.on_failure is 'ignore'; expected one of keep, w"),
+    ],
+)
+def test_settings_without_a_meaning(settings: dict[str, str], sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        Connection(**settings)
+
+
 def test_albert() -> None:
     model = AlbertForSequenceClassification(
         AlbertConfig(vocab_size=60, embedding_size=16, hidden_size=32, num_attention_heads=4)

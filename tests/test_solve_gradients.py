@@ -7,6 +7,7 @@ import torch
 from problems import normal
 from torch import Tensor
 
+from holdfast.errors import InputError
 from holdfast.solve import (
     Anderson,
     Broyden,
@@ -167,6 +168,11 @@ def test_rows_of_zeros_have_finite_derivatives(gradient: str) -> None:
         solution = ALL[gradient](SOLVERS[name], lambda x, g=g: torch.where(real, g(x), 0.0), masked)
         for found in torch.autograd.grad(loss(solution), (weight, start), allow_unused=True):
             assert found is None or bool(found.isfinite().all())
+
+
+def test_a_phantom_gradient_takes_at_least_one_step() -> None:
+    with pytest.raises(InputError, match=r"Phantom\.steps is 0; expected 1 or more"):
+        Phantom(steps=0)
 
 
 def test_a_known_pair_is_no_path_for_gradients_of_an_apart_solve() -> None:

@@ -1,11 +1,14 @@
 """Every solver on equations whose answers are known, and the promises they all keep."""
 
+from collections.abc import Callable
+
 import problems
 import pytest
 import torch
 from problems import BATCH, TOKENS, WIDTH, Problem, Recorded, normal
 from torch import Tensor
 
+from holdfast.errors import InputError
 from holdfast.solve import (
     Anderson,
     Broyden,
@@ -257,3 +260,18 @@ def test_the_steps_may_be_few() -> None:
         solution = solver(g, problems.contraction.start)
         assert torch.equal(solution.value, problems.contraction.start)
         assert_honest(g, solution, solver.tolerance)
+
+
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (lambda: FixedPoint(max_steps=0), r"FixedPoint\.max_steps is 0; expected 1 or more"),
+        (lambda: Broyden(max_steps=0), r"Broyden\.max_steps is 0"),
+        (lambda: Broyden(memory=0), r"Broyden\.memory is 0"),
+        (lambda: Descent(steps=-1), r"Descent\.steps is -1; expected 0 or more"),
+        (lambda: Descent(norm="l2"), r"Descent\.norm is 'l2'; expected one of squared_sum, l2_"),
+    ],
+)
+def test_settings_that_make_no_solve(make: Callable[[], Solver], sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        make()

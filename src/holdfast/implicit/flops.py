@@ -123,6 +123,7 @@ def count_flops(model: PreTrainedModel, batch: Mapping[str, Tensor]) -> FlopCoun
 
 
 def flop_counter() -> FlopCounterMode:
+    """Return a counter that sees fused attention on a CPU and derivatives inside a solve."""
     counter = FlopCounterMode(display=False, custom_mapping=_cpu_attention())
     counter.mod_tracker = _NoModules()
     return counter

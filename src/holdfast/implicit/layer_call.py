@@ -65,11 +65,11 @@ class LayerCall:
         if self.randomness is not None:
             self.randomness.restore()
         device = hidden.device.type
-        with _evaluating(self.module, self.without_dropout):
-            with torch.autocast(device, dtype=self.autocast, enabled=self.autocast is not None):
-                # an empty context hides the call from transformers' recording of outputs, which
-                # would otherwise list the attentions of every evaluation
-                return Context().run(self._forward, hidden.to(self.dtype))
+        casting = torch.autocast(device, dtype=self.autocast, enabled=self.autocast is not None)
+        with _evaluating(self.module, self.without_dropout), casting:
+            # an empty context hides the call from transformers' recording of outputs, which
+            # would otherwise list the attentions of every evaluation
+            return Context().run(self._forward, hidden.to(self.dtype))
 
     def _forward(self, hidden: Tensor) -> Tensor:
         # `forward`, not the module itself: the hooks are for the model's own call

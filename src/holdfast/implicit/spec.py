@@ -5,14 +5,17 @@ another equation between h and h'. None of them has parameters.
 """
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from torch import Tensor
 
 from holdfast.errors import InputError
 from holdfast.solve import Anderson, Descent, Gradient, Phantom, Solver, Unrolled
+from holdfast.solve.settings import require_one_of
 
 Layers = str | tuple[int, ...]
+Dropout = Literal["frozen", "resample", "off"]
+OnFailure = Literal["keep", "warn", "raise"]
 
 
 @dataclass(frozen=True)
@@ -76,11 +79,16 @@ class Connection:
     scheme: Scheme = ImplicitEuler()
     solver: Solver = Anderson()
     gradient: Gradient = Phantom()
-    dropout: Literal["frozen", "resample", "off"] = "frozen"
+    dropout: Dropout = "frozen"
     """Inside a solve: the masks of the layer's own call again, new ones, or none. An equation
     whose masks change at every evaluation has no solution."""
-    on_failure: Literal["keep", "warn", "raise"] = "warn"
+    on_failure: OnFailure = "warn"
     """What to do when a solve ends above its tolerance; the best point is used in any case."""
+
+    def __post_init__(self) -> None:
+        """Refuse what has no meaning; whether the layers exist is the model's to say."""
+        require_one_of(get_args(Dropout), self, "dropout")
+        require_one_of(get_args(OnFailure), self, "on_failure")
 
     @property
     def needs_second_order(self) -> bool:

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from holdfast.solve.iterate import iterate
+from holdfast.solve.settings import require_at_least
 from holdfast.solve.solution import Map, Pair, Solution
 
 _SMALLEST_DENOMINATOR = 1e-8
@@ -26,6 +27,10 @@ class Broyden:
     tolerance: float = 1e-2
     memory: int = 8
     """Rank-one terms kept before starting afresh."""
+
+    def __post_init__(self) -> None:
+        """Refuse settings that make no solve."""
+        require_at_least(1, self, "max_steps", "memory")
 
     def __call__(self, g: Map, start: Tensor, known: Pair | None = None) -> Solution:
         """Solve from `start`; `known` is a pair of g that cost nothing, and is used."""

@@ -11,13 +11,14 @@ is what was printed, not because it solves the equation.
 
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import torch
 from torch import Tensor
 from torch.autograd.graph import saved_tensors_hooks
 
 from holdfast.errors import InputError
+from holdfast.solve.settings import require_at_least, require_one_of
 from holdfast.solve.solution import Map, Pair, Solution, at_least_float32, relative_residual
 
 Norm = Literal["squared_sum", "l2_example", "l2_token"]
@@ -38,6 +39,11 @@ class Descent:
     measure: bool = True
     """Spend one more evaluation on the residual of the point returned; without it the residual
     told is that of the point before the last step."""
+
+    def __post_init__(self) -> None:
+        """Refuse settings that make no descent."""
+        require_at_least(0, self, "steps")
+        require_one_of(get_args(Norm), self, "norm")
 
     def __call__(self, g: Map, start: Tensor, known: Pair | None = None) -> Solution:
         """Descend from `start`; a known pair is of no use to this method."""

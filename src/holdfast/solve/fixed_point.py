@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from holdfast.solve.iterate import iterate
+from holdfast.solve.settings import require_at_least
 from holdfast.solve.solution import Map, Pair, Solution
 
 
@@ -15,6 +16,10 @@ class FixedPoint:
     max_steps: int = 12
     tolerance: float = 1e-2
     damping: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Refuse settings that make no solve."""
+        require_at_least(1, self, "max_steps")
 
     def __call__(self, g: Map, start: Tensor, known: Pair | None = None) -> Solution:
         """Solve x = g(x) from `start`; a known pair is of no use to this method."""

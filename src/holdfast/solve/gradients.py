@@ -13,6 +13,7 @@ from holdfast.solve.anderson import Anderson
 from holdfast.solve.broyden import Broyden
 from holdfast.solve.descent import Descent
 from holdfast.solve.fixed_point import FixedPoint
+from holdfast.solve.settings import require_at_least
 from holdfast.solve.solution import Map, Pair, Solution
 
 Solver = FixedPoint | Anderson | Broyden | Descent
@@ -68,6 +69,10 @@ class Phantom:
 
     steps: int = 1
     damping: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Refuse settings without which nothing is left to differentiate."""
+        require_at_least(1, self, "steps")
 
     def __call__(
         self, solver: Solver, g: Map, start: Tensor, known: Pair | None = None

@@ -1,8 +1,8 @@
 """`transformers.Trainer` with an objective in place of the model's own loss.
 
-Everything else (devices, mixed precision, DDP, accumulation, schedules, loggers) is Trainer's.
-Three things are added: an objective may yield several losses a step, a loss that is no number
-stops the run, and a checkpoint counts only when it is complete.
+Everything else (devices, precision, DDP, accumulation, schedules, loggers) is Trainer's. Added: an
+objective may yield several losses a step, a loss that is no number stops the run, and a checkpoint
+counts only when it is complete.
 """
 
 import contextlib
@@ -37,9 +37,9 @@ _WATCHED = 100  # losses kept before they are looked at, where nothing is logged
 class RobustTrainer(Trainer):
     """Trains a model with an `Objective`, connected by a `Connection` if one is given.
 
-    Takes what `Trainer` takes, by name, except `compute_loss_func`: the objective is the loss.
-    A model that is connected already is taken as it is. `row_names` name the rows of the
-    training data in errors, if batches carry their row numbers as `ids`.
+    Takes what `Trainer` takes, by name, except `compute_loss_func`: the objective is the loss. A
+    connected model is taken as it is. `row_names` name the training rows in errors, if batches
+    carry row numbers as `ids`.
     """
 
     # Each loss is the mean over its batch, so Trainer divides it by the batches it accumulates.
@@ -69,11 +69,8 @@ class RobustTrainer(Trainer):
     ) -> None:
         """Connect the model, build the trainer, then the objective's extras."""
         self.objective: Objective = Standard() if objective is None else objective
-        self.connection = connection
-        self._parts = PartAverages()
-        self._watch = LossWatch(row_names)
-        if model is not None and connection is not None:
-            connect(model, connection)
+        self._parts, self._watch = PartAverages(), LossWatch(row_names)
+        self._connect(model, connection)
         super().__init__(
             model=model,
             args=one_device_a_process(args),
@@ -95,11 +92,15 @@ class RobustTrainer(Trainer):
 
     # -- the model, and what lives beside it --------------------------------------------------
 
+    def _connect(self, model: PreTrainedModel | None, connection: Connection | None) -> None:
+        self.connection = connection
+        if model is not None and connection is not None:
+            connect(model, connection)
+
     def call_model_init(self, trial: Any = None) -> nn.Module:
         """Return a new model, connected and with extras of its own."""
         model: PreTrainedModel = super().call_model_init(trial)  # type: ignore[assignment]
-        if self.connection is not None:
-            connect(model, self.connection)
+        self._connect(model, self.connection)
         self.extras = self._extras_of(model)
         return model
 
@@ -238,9 +239,7 @@ class RobustTrainer(Trainer):
     ) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
         """Evaluate one batch without its row numbers."""
         seen = {name: value for name, value in inputs.items() if name != ROWS}
-        answer: tuple[Tensor | None, Tensor | None, Tensor | None]
-        answer = super().prediction_step(model, seen, prediction_loss_only, ignore_keys)
-        return answer
+        return super().prediction_step(model, seen, prediction_loss_only, ignore_keys)
 
     def get_eval_dataloader(self, eval_dataset: Any = None) -> DataLoader[Any]:
         """Return batches of every example, also where incomplete ones are left out of training."""
