@@ -40,7 +40,7 @@ def test_what_is_understood(layers: str | tuple[int, ...], numbers: tuple[int, .
         ("1.5", "cannot be read"),
         ("6-4", "runs backwards; write 4-6"),
         ("0", "Layer 0 does not exist: the model has layers 1 to 12"),
-        ("20-30", "Layer 13 does not exist: the model has layers 1 to 12"),
+        ("20-30", "Layer 20 does not exist: the model has layers 1 to 12"),
         ("1-999999999999", "Layer 13 does not exist: the model has layers 1 to 12"),
         ("11-13", "Layer 13 does not exist: the model has layers 1 to 12"),
         ((0, 1), "Layer 0 does not exist"),

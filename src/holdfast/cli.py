@@ -43,7 +43,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             _dispatch([item for item in arguments if item != "--debug"])
             sys.stdout.flush()
     except SystemExit as stop:
-        return stop.code if isinstance(stop.code, int) else 0
+        if stop.code is None or isinstance(stop.code, int):
+            return stop.code or 0
+        _say(str(stop.code))
+        return 1
     except BrokenPipeError:
         return _reader_left()
     except KeyboardInterrupt:

@@ -56,7 +56,7 @@ QUICK = Size(train=64, validation=32, test=64, epochs=2)
 INTERFACE = Interface(
     "demo",
     "Fine-tune all-MiniLM-L6-v2 on a few hundred Rotten Tomatoes sentences, once as it is and once "
-    "with implicit connections, and compare the two. Takes about three minutes on two cores; what "
+    "with implicit connections, and compare the two. Takes some minutes on two cores; what "
     "is done already is used again.",
     DemoOptions,
     switches={

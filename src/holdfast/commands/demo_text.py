@@ -20,8 +20,8 @@ def demo_text(record: Mapping[str, Any], folder: Path) -> str:
                 _models(record),
             ),
             paragraph(
-                f"Accuracy on {record['examples']['test']} sentences no model has seen, with its "
-                f"interval; always the commonest label: {100 * record['majority']:.1f}."
+                f"Accuracy on {record['examples']['test']} sentences held out of training, with "
+                f"its interval; always the commonest label: {100 * record['majority']:.1f}."
             ),
             "",
             table(["layer", "implicit model", "paper's descent", "Anderson"], _layers(record)),

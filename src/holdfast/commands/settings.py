@@ -92,9 +92,13 @@ class Interface(Generic[T]):
 
 
 def _canonical(flag: Flag, table: Table) -> Flag:
-    """Read `--connection.solver Anderson` as `--connection.solver.type Anderson`."""
-    choice = f"{flag.name}.type"
-    return Flag(choice, flag.values) if choice in table else flag
+    """Read `--connection.solver Anderson` as `--connection.solver.type Anderson`, and `--data D`,
+    as the other commands call it, as `--data.folder D`.
+    """
+    for full in (f"{flag.name}.type", f"{flag.name}.folder"):
+        if full in table and flag.name not in table:
+            return Flag(full, flag.values)
+    return flag
 
 
 def _absent(config: Any, tree: Tree) -> Iterator[str]:

@@ -20,11 +20,7 @@ def save(model: PreTrainedModel, path: str | Path) -> None:
     """Write the checkpoint; any Hugging Face code can load it, as the plain model."""
     folder = Path(path)
     model.save_pretrained(folder)
-    handle = connected(model)
-    if handle is not None:
-        write_connection(handle.connection, folder)
-    else:
-        (folder / FILE_NAME).unlink(missing_ok=True)
+    note_connection(model, folder)
 
 
 def load(path: str | Path, *, auto_class: Any = AutoModelForSequenceClassification) -> Any:
@@ -36,6 +32,15 @@ def load(path: str | Path, *, auto_class: Any = AutoModelForSequenceClassificati
     if connection is not None:
         connect(model, connection)
     return model
+
+
+def note_connection(model: PreTrainedModel, folder: Path) -> None:
+    """Write the model's connection beside its checkpoint, or remove that of an earlier one."""
+    handle = connected(model)
+    if handle is not None:
+        write_connection(handle.connection, folder)
+    else:
+        (folder / FILE_NAME).unlink(missing_ok=True)
 
 
 def write_connection(connection: Connection, folder: Path) -> None:

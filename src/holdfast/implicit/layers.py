@@ -34,6 +34,9 @@ REFUSED: dict[str, str] = {
 }
 
 
+_POSITIONS_AFTER_PADDING = ("roberta", "xlm-roberta", "camembert", "mpnet")
+
+
 @dataclass(frozen=True)
 class Stack:
     """A run of layers that see the same tokens, under the module that is given their mask."""
@@ -59,6 +62,16 @@ def find_stacks(model: PreTrainedModel) -> list[Stack]:
 def find_layers(model: PreTrainedModel) -> list[nn.Module]:
     """Return the model's layers from input to output; layer 1 of the paper is the first."""
     return [layer for stack in find_stacks(model) for layer in stack.layers]
+
+
+def positions(model: PreTrainedModel) -> int | None:
+    """Return how many tokens the model has positions for; None when there is no limit."""
+    limit: int | None = getattr(model.config, "max_position_embeddings", None)
+    # these begin to count after the padding token, and so have fewer positions than rows
+    if limit is not None and model.config.model_type in _POSITIONS_AFTER_PADDING:
+        taken: int = model.config.pad_token_id + 1
+        return limit - taken
+    return limit
 
 
 def _has(base: nn.Module, name: str) -> bool:

@@ -29,6 +29,9 @@ class Explicit:
 class ImplicitEuler:
     """h' = h + step * phi(h'): IM-BERT's Equation 6, as the paper prints it.
 
+    A layer that contains the identity (GPT-2, Llama, Qwen, T5, ModernBERT) leaves the equation
+    without a usable solution at step 1; use `Theta` there, or a smaller step.
+
     `step` is the step of the equation. Algorithm 1 calls its descent rate gamma as well; that
     one is `Descent.step_size`.
     """
@@ -126,4 +129,4 @@ def _range(part: str, whole: str, depth: int) -> range:
     if first > last:
         raise InputError(f"The layer range {part!r} runs backwards; write {last}-{first}.")
     # the first layer that does not exist is enough to be refused; the rest may be endless
-    return range(min(first, depth + 1), min(last, depth + 1) + 1)
+    return range(first, min(last, max(first, depth + 1)) + 1)

@@ -5,17 +5,18 @@ With residuals f_j = g(x_j) - x_j of the remembered points (Walker & Ni, 2011, E
     alpha = argmin | sum_j alpha_j f_j |   subject to   sum_j alpha_j = 1
     x_next = sum_j alpha_j (x_j + damping f_j)
 
-A transformer layer is no contraction, so the memory lets go of its *worst* point rather than its
-oldest: the best is never lost.
+The loop in `iterate` safeguards it: a transformer layer is no contraction, and a step that made
+things worse is followed by one half-way back to the best point.
 """
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import torch
 from torch import Tensor
 
 from holdfast.solve.iterate import iterate
+from holdfast.solve.settings import require_at_least, require_one_of
 from holdfast.solve.solution import Map, Pair, Solution, at_least_float32
 
 Mixing = Literal["example", "token"]
@@ -36,6 +37,11 @@ class Anderson:
     damping: float = 1.0
     ridge: float = 1e-6
     """Regularisation of the small least-squares problem, relative to its diagonal."""
+
+    def __post_init__(self) -> None:
+        """Refuse settings that make no solve."""
+        require_at_least(1, self, "max_steps", "memory")
+        require_one_of(get_args(Mixing), self, "mixing")
 
     def __call__(self, g: Map, start: Tensor, known: Pair | None = None) -> Solution:
         """Solve from `start`; `known` is a pair of g that cost nothing, and is remembered."""
@@ -63,7 +69,12 @@ class _Memory:
         self.ridge = settings.ridge * torch.eye(
             settings.memory, dtype=self.gram.dtype, device=start.device
         )
-        self.filled = 0
+        self.stored = 0
+
+    @property
+    def filled(self) -> int:
+        """Slots in use; the newest pair takes the place of the oldest once all are."""
+        return min(self.stored, self.settings.memory)
 
     def _grouped(self, x: Tensor) -> Tensor:
         """Return `x` as (batch, groups, features): what is mixed with one set of weights."""
@@ -72,35 +83,18 @@ class _Memory:
         return x.reshape(x.shape[0], -1, x.shape[-1])
 
     def remember(self, image: Tensor, residual: Tensor) -> None:
-        """Store a pair in an empty slot, or over the worst one of each group."""
+        """Store a pair, over the oldest one if need be."""
         image, residual = self._grouped(image), self._grouped(residual)
         if torch.is_grad_enabled():  # autograd saved the old buffers: leave those untouched
             self.residuals, self.images = self.residuals.clone(), self.images.clone()
             self.gram = self.gram.clone()
-        if self.filled < self.settings.memory:
-            self._store(self.filled, residual, image)
-            self.filled += 1
-        else:
-            self._store_over_worst(residual, image)
-
-    def _store(self, slot: int, residual: Tensor, image: Tensor) -> None:
+        slot = self.stored % self.settings.memory
+        self.stored += 1
         self.residuals[:, :, slot] = residual
         self.images[:, :, slot] = image
-        products = self._products(residual)
+        products = (self.residuals * residual.unsqueeze(2)).sum(dim=3, dtype=self.gram.dtype)
         self.gram[:, :, slot] = products
         self.gram[:, :, :, slot] = products
-
-    def _products(self, residual: Tensor) -> Tensor:
-        return (self.residuals * residual.unsqueeze(2)).sum(dim=3, dtype=self.gram.dtype)
-
-    def _store_over_worst(self, residual: Tensor, image: Tensor) -> None:
-        worst = self.gram.detach().diagonal(dim1=2, dim2=3).argmax(dim=2)[..., None, None]
-        rows = worst.expand_as(residual.unsqueeze(2))
-        self.residuals.scatter_(2, rows, residual.unsqueeze(2))
-        self.images.scatter_(2, rows, image.unsqueeze(2))
-        products = self._products(residual)
-        self.gram.scatter_(2, worst.expand_as(products.unsqueeze(2)), products.unsqueeze(2))
-        self.gram.scatter_(3, worst.expand_as(products.unsqueeze(3)), products.unsqueeze(3))
 
     def narrow(self, rows: Tensor) -> None:
         """Forget every example but `rows`."""

@@ -86,5 +86,6 @@ class _InverseJacobian:
         scale = (direction * changed).sum(1, keepdim=True)
         # a vanishing denominator would throw the example to infinity: it learns nothing instead
         safe = scale.abs() > _SMALLEST_DENOMINATOR * moved.square().sum(1, keepdim=True)
-        u = torch.where(safe, (moved - self._apply(changed)) / scale, 0.0)
+        # the branch not taken is differentiated as well, so it must not divide by zero either
+        u = torch.where(safe, (moved - self._apply(changed)) / torch.where(safe, scale, 1.0), 0.0)
         self.terms.append((u, direction))

@@ -50,7 +50,7 @@ def iterate(g: Map, start: Tensor, update: Update, tolerance: float, max_steps: 
         evaluations += 1
         residual = image - point
         best.offer(point, image, residual)
-        if evaluations == max_steps:
+        if evaluations >= max_steps:
             return best.solution(evaluations)
         # proposed before asking who is finished: the device works on while the host waits for it
         point = best.safeguard(update(image, residual))

@@ -58,6 +58,7 @@ def _run(
     classifier = load_classifier(config.model, examples.task, config.connection)
     if args.should_save:
         classifier.describe(config.model)
+    classifier.check_checkpointing(config.optimisation.gradient_checkpointing)
     parts = _encode(examples, classifier, config.data.max_length)
     _begin(folder, identity, args)
     trainer = _trainer(config, args, classifier, parts, folder, progress)

@@ -19,6 +19,7 @@ from holdfast.data import Task, ensure_padding
 from holdfast.errors import InputError
 from holdfast.implicit import Connection, connect, connected, require_safetensors
 from holdfast.implicit.checkpoint import read_connection
+from holdfast.implicit.layers import positions
 
 _log = logging.getLogger(__name__)
 
@@ -38,9 +39,17 @@ class Classifier:
         if connected(self.model) is None and read_connection(Path(name)) is not None:
             _log.warning("%s has a connection, which this run leaves out; name it to use it.", name)
 
+    def check_checkpointing(self, wanted: bool) -> None:
+        """Refuse gradient checkpointing where the architecture has none."""
+        if wanted and not self.model.supports_gradient_checkpointing:
+            raise InputError(
+                f"Models of type {self.model.config.model_type!r} have no gradient checkpointing; "
+                f"leave optimisation.gradient_checkpointing false."
+            )
+
     def check_length(self, tokens: int) -> None:
         """Refuse texts longer than the model has positions for."""
-        limit = getattr(self.model.config, "max_position_embeddings", None)
+        limit = positions(self.model)
         if limit is not None and tokens > limit:
             raise InputError(
                 f"The longest text has {tokens} tokens and the model reads at most {limit}; set "

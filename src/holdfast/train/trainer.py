@@ -18,8 +18,8 @@ from transformers import PreTrainedModel, Trainer, TrainerCallback, TrainingArgu
 from transformers.trainer_utils import EvalPrediction, TrainOutput
 
 from holdfast.errors import HoldfastError, InputError, RunFailed
-from holdfast.implicit import Connection, connect, connected
-from holdfast.implicit.checkpoint import write_connection
+from holdfast.implicit import Connection, connect
+from holdfast.implicit.checkpoint import note_connection
 from holdfast.objectives import Objective, Standard
 from holdfast.train import checkpoint
 from holdfast.train import extras as beside
@@ -274,8 +274,10 @@ class RobustTrainer(Trainer):
             checkpoint.unmark(folder)
         # Trainer would remove an older checkpoint while this one does not count yet.
         limit, self.args.save_total_limit = self.args.save_total_limit, None
-        super()._save_checkpoint(model, trial)
-        self.args.save_total_limit = limit
+        try:
+            super()._save_checkpoint(model, trial)
+        finally:
+            self.args.save_total_limit = limit
         if self.args.should_save:
             beside.save_extras(self.extras, folder)
         self.accelerator.wait_for_everyone()  # every process writes its random state
@@ -286,9 +288,8 @@ class RobustTrainer(Trainer):
     def _save(self, output_dir: str | None = None, state_dict: Any = None) -> None:
         """Save the model, as `holdfast.implicit.save` does, with its connection beside it."""
         super()._save(output_dir, state_dict)
-        handle = connected(self.plain_model)
-        if handle is not None and self.args.should_save:
-            write_connection(handle.connection, Path(output_dir or self.args.output_dir or ""))
+        if self.args.should_save:
+            note_connection(self.plain_model, Path(output_dir or self.args.output_dir or ""))
 
     def _load_from_checkpoint(self, resume_from_checkpoint: str, model: Any = None) -> None:
         super()._load_from_checkpoint(resume_from_checkpoint, model)
