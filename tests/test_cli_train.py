@@ -89,12 +89,22 @@ def test_recipe_preset_and_flags_reach_the_run(
     assert config["optimisation"]["learning_rate"] == 1e-3
 
 
+def _hear_ctrl_c() -> None:
+    """Undo what a shell does to a job in the background, should the tests run in one."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def test_ctrl_c_ends_with_130_and_the_same_command_resumes(
     flags: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     argv = ["train", *flags, "--optimisation.epochs", "30"]
     command = [sys.executable, "-m", "holdfast.cli", *argv]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    with subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        preexec_fn=_hear_ctrl_c,
+    ) as process:
         assert process.stderr is not None
         # An epoch has 4 steps and ends with a checkpoint; the bar stays silent in some of them.
         shown = iter(lambda: process.stderr.read(1), b"")

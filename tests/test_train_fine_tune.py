@@ -321,7 +321,7 @@ def test_a_model_folder_that_does_not_exist(root, tmp_path, name):
 def test_a_broken_weights_file(root, tmp_path):
     model = tiny.write_checkpoint(tmp_path / "model")
     (model / "model.safetensors").write_bytes(b"not weights")
-    refused(config(root, tmp_path / "out", model=model), "could not be loaded as a classifier")
+    refused(config(root, tmp_path / "out", model=model), "is damaged or no safetensors file")
 
 
 def test_layers_beyond_the_depth(root, tmp_path):
