@@ -25,7 +25,7 @@ test: ## Install the development tools, then lint, types, import contracts and t
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --dist worksteal $(ARGS)
+	$(BIN)/pytest -n auto --dist worksteal $(ARGS)
 
 docs: ## Build the documentation into site/; warnings are errors
 	$(bootstrap) docs
