@@ -142,7 +142,7 @@ class LayerHook:
             return
         message = (
             f"Layer {self.number} was left at a relative residual of "
-            f"{float(solution.residual.max()):.2g} by {self.connection.solver}; allow more steps, "
+            f"{float(solution.residual.max()):.4f} by {self.connection.solver}; allow more steps, "
             f"a larger tolerance, or another solver."
         )
         if policy == "raise":
