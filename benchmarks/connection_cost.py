@@ -16,7 +16,15 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from side_by_side import device_name, median_seconds, peak_bytes, print_table, write
+from side_by_side import (
+    add_record_options,
+    device_name,
+    median_seconds,
+    papers_descent,
+    peak_bytes,
+    print_table,
+    write,
+)
 from transformers import (
     AutoModelForSequenceClassification,
     AutoTokenizer,
@@ -25,8 +33,8 @@ from transformers import (
     PreTrainedModel,
 )
 
-from holdfast.implicit import Connection, ImplicitEuler, Theta, connect
-from holdfast.solve import Anderson, Descent, Detached, Phantom, Unrolled
+from holdfast.implicit import Connection, ImplicitEuler, Theta, connect, im_bert
+from holdfast.solve import Anderson, Phantom, Unrolled
 
 BATCH, TOKENS, SEED = 32, 128, 0
 Batch = dict[str, torch.Tensor]
@@ -50,29 +58,27 @@ def cases() -> list[Case]:
     half = replace(im, scheme=Theta(0.5), solver=Anderson(max_steps=16, tolerance=1e-2 / 1.5))
     full = replace(im, scheme=Theta(1.0), solver=Anderson(max_steps=16, tolerance=1e-2 / 2))
     fixed = replace(im, solver=Anderson(max_steps=4, tolerance=0.0))
-    paper = Descent(steps=5, step_size=0.1, norm="squared_sum", measure=False)
-    descent = Connection("4-6", ImplicitEuler(), paper, Detached(), on_failure="keep")
+    paper = replace(im_bert, layers="4-6", solver=papers_descent())
     return [
         Case("plain", None),
         Case("ImplicitEuler, Anderson to 1e-2", im, 2.2, 2.5, 1.6),
         Case("Theta(0.5), Anderson to 1e-2", half, 1.9, 2.5, 1.6),
         Case("Theta(1.0), Anderson to 1e-2", full, 1.9, 2.5, 1.6),
         Case("ImplicitEuler, Anderson, 4 evaluations", fixed),
-        Case("paper's Descent, 5 steps, Detached", descent),
+        Case("paper's Descent, 5 steps, Detached", paper),
     ]
 
 
 def all_layer_cases() -> list[Case]:
     """Return the rows for the memory of training with every layer connected."""
-    paper = Descent(steps=5, step_size=0.1, norm="squared_sum", measure=False)
+    paper = replace(im_bert, layers="all", solver=papers_descent())
     ours = Connection("all", ImplicitEuler(), Anderson(), Phantom(), on_failure="keep")
-    unrolled = Connection("all", ImplicitEuler(), paper, Unrolled(), on_failure="keep")
     return [
         Case("plain", None),
         Case("ImplicitEuler, Anderson, Phantom", ours),
         Case("Theta(0.5), Anderson, Phantom", replace(ours, scheme=Theta(0.5))),
-        Case("paper's Descent, 5 steps, Detached", replace(unrolled, gradient=Detached())),
-        Case("paper's Descent, 5 steps, Unrolled", unrolled),
+        Case("paper's Descent, 5 steps, Detached", paper),
+        Case("paper's Descent, 5 steps, Unrolled", replace(paper, gradient=Unrolled())),
     ]
 
 
@@ -212,7 +218,7 @@ def main() -> None:
     parser.add_argument("--texts", type=Path, help="a text a line, for the real model")
     parser.add_argument("--name", default="BERT-base shape, random weights")
     parser.add_argument("--rounds", type=int, default=20)
-    parser.add_argument("--output", type=Path, default=Path("runs/connection_cost.json"))
+    add_record_options(parser, Path("runs/connection_cost.json"))
     options = parser.parse_args()
     print(f"Device: {device_name()}; batch {BATCH} of {TOKENS} tokens")
     tables: dict[str, Any] = {}
@@ -227,7 +233,7 @@ def main() -> None:
     print_table("All layers, training memory in bytes, fp32, eager", tables["all layers, memory"])
     texts = options.texts.stem if options.texts else "random tokens"
     content = {"model": options.name, "texts": texts, "batch": [BATCH, TOKENS], "tables": tables}
-    write(options.output, content, seed=SEED)
+    write(options.output, content, seed=SEED, commit=options.commit)
 
 
 PRECISIONS = (

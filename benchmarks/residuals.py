@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from side_by_side import print_table, write
+from side_by_side import add_record_options, papers_descent, print_table, write
 from transformers import AutoModel, AutoTokenizer
 
 from holdfast.implicit import Connection, ImplicitEuler, connect
 from holdfast.implicit.capture import capture_layers
 from holdfast.implicit.connection import LayerMap
 from holdfast.implicit.flops import flop_counter
-from holdfast.solve import Anderson, Descent
+from holdfast.solve import Anderson
 
 SEED = 0
 
@@ -32,7 +32,7 @@ def solve_layer(g: LayerMap, h: torch.Tensor) -> dict[str, Any]:
         start = g(h)
     evaluation = counter.get_total_flops()
     with flop_counter() as counter:
-        descended = DESCENT(g, start).value
+        descended = papers_descent()(g, start).value
     work = counter.get_total_flops()
     calls = int(work / 2 // evaluation)
     with torch.no_grad():
@@ -72,7 +72,7 @@ def main() -> None:
     parser.add_argument("--model", required=True, help="checkpoint folder")
     parser.add_argument("--texts", type=Path, required=True, help="a text a line; 16 are used")
     parser.add_argument("--name", required=True, help="what to call the model in the results")
-    parser.add_argument("--output", type=Path, default=Path("runs/residuals.json"))
+    add_record_options(parser, Path("runs/residuals.json"))
     options = parser.parse_args()
     torch.manual_seed(SEED)
     texts = options.texts.read_text(encoding="utf-8").splitlines()[:16]
@@ -83,10 +83,7 @@ def main() -> None:
         f"Times smaller: median {statistics.median(gains):.1f} (10 asked), least {min(gains):.1f}"
     )
     content = {"model": options.name, "texts": options.texts.stem, "rows": rows}
-    write(options.output, content, seed=SEED)
-
-
-DESCENT = Descent(steps=5, step_size=0.1, norm="squared_sum", measure=False)
+    write(options.output, content, seed=SEED, commit=options.commit)
 
 
 if __name__ == "__main__":

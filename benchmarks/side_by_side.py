@@ -1,15 +1,22 @@
 """What the benchmarks share: timing alternatives in turn, a table, and a JSON file."""
 
+import argparse
 import json
 import statistics
 import time
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from holdfast.implicit import im_bert
 from holdfast.record import describe_environment
+from holdfast.solve import Descent
+
+ROOT = Path(__file__).resolve().parent.parent
 
 
 def median_seconds(
@@ -69,11 +76,32 @@ def _cell(value: Any) -> str:
     return f"{value:.3g}" if isinstance(value, float) else str(value)
 
 
-def write(path: Path, content: Mapping[str, Any], *, seed: int) -> None:
+def papers_descent() -> Descent:
+    """Return the solver of the preset `im_bert`, without its evaluation for the record."""
+    assert isinstance(im_bert.solver, Descent)
+    return replace(im_bert.solver, measure=False)
+
+
+def add_record_options(parser: argparse.ArgumentParser, output: Path) -> None:
+    """Add where the results go, and the commit where git cannot be asked for it."""
+    parser.add_argument("--output", type=Path, default=output)
+    parser.add_argument("--commit", help="recorded where the sources are no git checkout")
+
+
+def environment(commit: str | None) -> dict[str, Any]:
+    """Return the versions; those of bare sources come from their own files and `commit`."""
+    found = describe_environment()
+    if found["holdfast"] == "unknown":
+        project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+        found["holdfast"] = project["project"]["version"]
+    return {**found, "commit": found["commit"] or commit}
+
+
+def write(path: Path, content: Mapping[str, Any], *, seed: int, commit: str | None = None) -> None:
     """Write the results with the device, versions and seed they were made with."""
     record = {
         "device": device_name(),
-        "environment": describe_environment(),
+        "environment": environment(commit),
         "seed": seed,
         **content,
     }

@@ -2,6 +2,7 @@
 
 import io
 import json
+import shlex
 import shutil
 from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout
@@ -64,10 +65,24 @@ def test_it_trains_both_models_and_ends_with_a_table(once: tuple[Path, str, str]
     assert "the implicit model" in err
     for word in ("accuracy % (95 %)", "median residual", "seconds", "memory", "->", "demo.json"):
         assert word in out
+    assert "demo: residuals by anderson" in err
+    assert "demo: pictures" in err
     record = json.loads((folder / "quick" / "demo.json").read_text())
     assert all((folder / "quick" / name).exists() for name in record["files"])
     assert len(record["runs"]["implicit"]["readings"]) == 2
     assert record["majority"] == 0.5
+
+
+def test_it_ends_with_commands_that_work(
+    once: tuple[Path, str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    shown = once[1].partition("Try next:\n")[2].replace("\\\n", " ")
+    predict, inspect = (shlex.split(line) for line in shown.splitlines())
+    assert "How to read it" in once[1]
+    assert (predict[:2], inspect[:2]) == (["holdfast", "predict"], ["holdfast", "inspect"])
+    assert main(predict[1:]) == 0
+    assert "A gripping film." in capsys.readouterr().out
+    assert main([*inspect[1:], "--iterations", "5"]) == 0
 
 
 def test_a_second_time_it_uses_what_is_there(

@@ -90,6 +90,21 @@ def test_a_checkpoint_is_inspected_as_it_was_connected(
     assert [layer["scheme"] for layer in found["layers"]] == ["none", "ImplicitEuler"]
 
 
+def test_a_connection_of_the_whole_model_stands_in_the_growth_once(
+    checkpoint: Path, connected_checkpoint: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = inspected(capsys, checkpoint, "--preset", "recommended")
+    whole = [growth["name"] for growth in found["growth"]]
+    assert whole == ["none", "Explicit", "ImplicitEuler", "Theta 1", "this connection"]
+    some = [growth["name"] for growth in inspected(capsys, connected_checkpoint)["growth"]]
+    assert {"ImplicitEuler", "this connection"} <= set(some)
+
+
+def test_help_tells_what_happens_without_a_preset(capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = call(capsys, ["inspect", "--help"])
+    assert "Without --preset and --connection options" in " ".join(out.split())
+
+
 def test_preset_and_flags_replace_the_connection_of_a_checkpoint(
     connected_checkpoint: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

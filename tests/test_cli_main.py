@@ -1,9 +1,11 @@
 """What `holdfast` answers and returns: help, versions, errors, and how fast it starts."""
 
 import json
+import logging
 import os
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import pytest
@@ -84,6 +86,26 @@ def test_an_error_is_one_line_on_stderr_and_a_code(
     assert captured.err.strip().count("\n") == 0
 
 
+def test_notes_are_told_apart_from_errors_and_from_how_the_work_goes(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def dispatch(arguments: list[str]) -> None:
+        log = logging.getLogger("holdfast.somewhere")
+        log.info("data: 3 rows")
+        log.warning("A label is rare.")
+        warnings.warn_explicit("Layer 2 was not solved.", UserWarning, "f", 1, "holdfast.x")
+        warnings.warn_explicit("Old habits.", FutureWarning, "f", 1, "torch.x")
+
+    monkeypatch.setattr(cli, "_dispatch", dispatch)
+    for _ in range(2):  # nothing is left behind that would say it twice
+        assert cli.main(["train"]) == 0
+        assert capsys.readouterr().err.splitlines() == [
+            "data: 3 rows",
+            "holdfast: note: A label is rare.",
+            "holdfast: note: Layer 2 was not solved.",
+        ]
+
+
 def test_debug_shows_the_traceback(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -124,6 +146,16 @@ def test_tasks_counts_what_a_folder_holds(
     assert tasks["snli"]["rows"] == {}
     assert cli.main(["tasks", "--data", str(tmp_path)]) == 0
     assert "validation not there" in " ".join(capsys.readouterr().out.split())
+
+
+def test_tasks_splits_no_name_on_a_narrow_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    cli.main(["tasks"])
+    shown = capsys.readouterr().out
+    assert "validation_matched" in shown
+    assert max(map(len, shown.splitlines())) <= 60
 
 
 def test_tasks_refuses_a_folder_that_does_not_exist(capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.commands.table import table
+from holdfast.commands.table import NBSP, table
 
 HEADER = ["model", "accuracy", "note"]
 ROWS = [["plain", "0.84", "as it was"], ["implicit", "0.831", "solved to a residual of 1 %"]]
@@ -35,6 +35,19 @@ def test_a_very_narrow_terminal_gets_one_block_a_row() -> None:
         "  note: solved to a",
         "    residual of 1 %",
     ]
+
+
+def test_no_word_is_split_and_words_that_belong_together_stay() -> None:
+    header = ["measured on", "loss", f"accuracy{NBSP}% (95{NBSP}%)"]
+    rows = [["validation_matched, 40 examples", "0.6949", "32.5 (20.1-48.0)"]]
+    assert table(header, rows, 45).splitlines() == [
+        "measured on            loss        accuracy %",
+        "                                       (95 %)",
+        "-------------------  ------  ----------------",
+        "validation_matched,  0.6949  32.5 (20.1-48.0)",
+        "40 examples",
+    ]
+    assert "validation_matched" in table(header, rows, 44)
 
 
 words = st.text(alphabet="abc 019.%", max_size=30).map(lambda text: " ".join(text.split()))

@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -21,7 +22,7 @@ from holdfast.commands.train import INTERFACE
 from holdfast.implicit import PRESETS
 from holdfast.solve import Anderson, Descent
 
-RECIPES = sorted(path.stem for folder in recipe_folders() for path in folder.glob("*.toml"))
+RECIPES = sorted({path.stem for folder in recipe_folders() for path in folder.glob("*.toml")})
 TASK = ["--data.task", "sst2", "--output", "out"]
 
 
@@ -42,20 +43,23 @@ def call(capsys: pytest.CaptureFixture[str], argv: Sequence[str]) -> tuple[int, 
 
 
 def sentence(capsys: pytest.CaptureFixture[str], argv: Sequence[str]) -> str:
-    """Return the one sentence of bad input."""
+    """Return the one sentence of bad input; what a run says of itself may come before it."""
     code, out, err = call(capsys, argv)
+    *before, told = err.splitlines()
     assert (code, out) == (2, "")
-    assert err.startswith("holdfast: ")
-    assert err.count("\n") == 1
-    return err
+    assert told.startswith("holdfast: ")
+    assert not [line for line in before if line.startswith("holdfast: ")]
+    return told
 
 
 def test_a_plain_run_prints_its_result_and_keeps_it(
     flags: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code, out, _ = call(capsys, ["train", *flags])
+    code, out, err = call(capsys, ["train", *flags])
     assert code == 0
     assert "validation, 8 examples" in out
+    assert err.startswith("data: 40 rows read; 32 to train, 8 to validate, none held out\n")
+    assert "\nhead: new, to be learned: " in err
     assert str(tmp_path / "run" / "model") in out
     again, repeated, _ = call(capsys, ["train", *flags])
     assert again == 0
@@ -117,8 +121,10 @@ def test_ctrl_c_ends_with_130_and_the_same_command_resumes(
     assert b"\nholdfast: interrupted; a run that was under way resumes" in err
     record = tmp_path / "run" / "run.json"
     assert not record.exists()
-    assert call(capsys, argv)[0] == 0
+    again = call(capsys, argv)
+    assert again[0] == 0
     assert json.loads(record.read_text())["resumed_from"] is not None
+    assert re.search(r"^resuming from step \d+ of 120$", again[2], re.MULTILINE)
 
 
 @pytest.mark.parametrize("preset", PRESETS)
@@ -137,6 +143,28 @@ def test_dry_run_prints_a_recipe_that_reads_back_the_same(
     )
 
 
+def test_dry_run_shows_no_section_without_settings(
+    flags: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, out, _ = call(capsys, ["train", *flags, "--dry-run"])
+    lines = [line for line in out.splitlines() if line]
+    pairs = zip(lines, [*lines[1:], "[end]"], strict=True)
+    assert not [line for line, after in pairs if line[0] == "[" and after[0] == "["]
+
+
+@pytest.mark.parametrize("solver", ["FixedPoint", "Anderson", "Broyden", "Descent"])
+@pytest.mark.parametrize("gradient", ["Phantom", "ImplicitFunction"])
+def test_help_explains_every_option(
+    solver: str, gradient: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    chosen = ["--connection.solver", solver, "--connection.gradient", gradient]
+    for scheme in ("Explicit", "ImplicitEuler", "Theta"):
+        argv = ["train", "--help", *chosen, "--connection.scheme", scheme]
+        _, out, _ = call(capsys, argv)
+        told = re.sub(r"\s+", " ", out)
+        assert not re.findall(r"(--\S+ \S+) \(default", told)
+
+
 def test_the_example_of_the_readme_resolves(tmp_path: Path) -> None:
     argv = "--config im-bert --data.task sst2 --data.folder data --model m --output runs/x"
     solver = "--connection.layers 4-6 --connection.solver Anderson --connection.solver.max_steps 8"
@@ -148,9 +176,12 @@ def test_the_example_of_the_readme_resolves(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", RECIPES)
 def test_every_recipe_resolves_and_tells_its_command(name: str, tmp_path: Path) -> None:
-    config, _ = INTERFACE.read(["--config", name, "--output", "out", "--data.file", "reviews.csv"])
-    assert to_tree(config)["model"]
     text = next(folder / f"{name}.toml" for folder in recipe_folders()).read_text()
+    own = tomllib.loads(text)["data"].get("task")
+    data = [] if own else ["--data.file", "reviews.csv"]
+    config, _ = INTERFACE.read(["--config", name, "--output", "out", *data])
+    assert to_tree(config)["model"]
+    assert config.data.task == own
     assert f"holdfast train --config {name} " in text.split("\n\n")[0]
 
 
@@ -250,7 +281,9 @@ def test_an_output_folder_with_another_run_is_refused_and_kept(
     assert [path.name for path in (tmp_path / "run").iterdir()] == ["thesis.tex"]
     shutil.rmtree(tmp_path / "run")
     assert call(capsys, ["train", *flags])[0] == 0
-    assert "another run" in sentence(capsys, ["train", *flags, "--seed", "1"])
+    told = sentence(capsys, ["train", *flags, "--seed", "1"])
+    assert "another run: " in told
+    assert "seed was 0 and is 1" in told
 
 
 def test_a_pickled_checkpoint_is_refused(

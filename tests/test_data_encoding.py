@@ -52,7 +52,19 @@ def test_an_item_holds_the_tokens_the_label_and_its_place() -> None:
 def test_an_item_holds_no_key_that_the_tokenizer_does_not_give() -> None:
     names = ["input_ids", "attention_mask"]
     data = EncodedExamples(SINGLE, bert_like(model_input_names=names), max_length=16)
-    assert set(data[0]) == {*names, "labels", "ids"}
+    assert set(data[0]) == {*names, "movable", "labels", "ids"}
+
+
+def test_special_tokens_are_not_movable_and_padding_is_not_either() -> None:
+    data = EncodedExamples(PAIR, bert_like(), max_length=7)
+    assert data[0]["movable"] == [0, 1, 1, 0, 1, 1, 0]
+    batch = PadBatch(bert_like())([data[0], data[1]])
+    assert batch["movable"].tolist()[1] == [0, 1, 0, 1, 0, 0, 0]
+
+
+def test_examples_tokenised_elsewhere_are_taken_as_they_are() -> None:
+    data = EncodedExamples.from_columns(SINGLE, {"input_ids": [[1, 2], [3, 2]]})
+    assert data[1] == {"input_ids": [3, 2], "labels": SINGLE[1].label, "ids": 1}
 
 
 def test_of_a_pair_the_longer_text_is_cut_first() -> None:

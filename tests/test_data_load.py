@@ -7,9 +7,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import SimpleNamespace
 
+import huggingface_hub
 import pytest
+from huggingface_hub import constants
 
 from holdfast.data import TASKS, Task, evaluation_split, find_task, load_split, read_split
+from holdfast.data.hub import cache_if_unreachable
 from holdfast.errors import InputError
 from holdfast.record import encode
 
@@ -136,7 +139,9 @@ def pretend_hub(monkeypatch: pytest.MonkeyPatch, answer: list[Mapping[str, objec
             raise answer
         return answer
 
-    monkeypatch.setitem(sys.modules, "datasets", SimpleNamespace(load_dataset=load_dataset))
+    errors = SimpleNamespace(DatasetsError=type("DatasetsError", (Exception,), {}))
+    stand_in = SimpleNamespace(load_dataset=load_dataset, exceptions=errors)
+    monkeypatch.setitem(sys.modules, "datasets", stand_in)
     return asked
 
 
@@ -182,6 +187,35 @@ def test_a_hub_out_of_reach_is_one_sentence(
     assert (str(error).partition(".")[0] or "ValueError") in message
     assert "pass a folder that holds sst2/train.jsonl" in message
     assert "\n" not in message
+
+
+def test_a_hub_that_does_not_answer_is_asked_once_and_leaves_its_cache(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked = []
+
+    class Unreachable:
+        def head(self, address: str, *, timeout: float) -> None:
+            asked.append((address, timeout <= 5))
+            raise ConnectionError("no route to host")
+
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+    monkeypatch.setattr(huggingface_hub, "get_session", Unreachable)
+    with cache_if_unreachable():
+        assert constants.is_offline_mode()
+    assert not constants.is_offline_mode()
+    assert asked == [(constants.ENDPOINT, True)]
+
+
+@pytest.mark.parametrize(("status", "offline"), [(200, False), (404, False), (503, True)])
+def test_a_hub_that_answers_is_read_and_a_broken_gateway_is_not(
+    monkeypatch: pytest.MonkeyPatch, status: int, offline: bool
+) -> None:
+    session = SimpleNamespace(head=lambda *_, **__: SimpleNamespace(status_code=status))
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+    monkeypatch.setattr(huggingface_hub, "get_session", lambda: session)
+    with cache_if_unreachable():
+        assert constants.is_offline_mode() is offline
 
 
 def test_without_datasets_a_folder_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,8 +5,7 @@ import shlex
 from pathlib import Path
 
 import pytest
-import torch
-from transformers import BertConfig, BertForSequenceClassification
+import train_tiny
 
 import holdfast
 from holdfast import cli
@@ -20,10 +19,14 @@ def blocks(page: Path, language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", page.read_text(), re.DOTALL)
 
 
-def commands() -> list[list[str]]:
-    texts = [block.replace("\\\n", " ") for page in PAGES for block in blocks(page, "bash")]
+def commands_of(page: Path) -> list[list[str]]:
+    texts = [block.replace("\\\n", " ") for block in blocks(page, "bash")]
     lines = [line for text in texts for line in text.splitlines()]
     return [shlex.split(line, comments=True) for line in lines if line.startswith("holdfast ")]
+
+
+def commands() -> list[list[str]]:
+    return [command for page in PAGES for command in commands_of(page)]
 
 
 def imports() -> set[str]:
@@ -36,7 +39,7 @@ def imports() -> set[str]:
 
 
 def test_there_is_something_to_check():
-    assert {command[1] for command in commands()} >= {"train", "inspect"}
+    assert {command[1] for command in commands()} >= {"train", "predict", "inspect"}
     assert "connect" in imports()
 
 
@@ -56,19 +59,25 @@ def test_imported_name_exists(name):
     assert name in holdfast.__all__
 
 
-def test_python_of_the_readme_runs(capsys):
-    size = {"hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 2}
-    torch.manual_seed(0)
-    config = BertConfig(vocab_size=32, num_attention_heads=2, **size)
-    model = BertForSequenceClassification(config).eval()
-    code = blocks(ROOT / "README.md", "python")[0]
-    connect, rest = code.split("\nprint(", 1)
-    names = {"model": model}
-    exec(connect, names)
-    model(torch.arange(1, 9)[None])
-    exec("print(" + rest, names)
+def test_python_of_the_readme_runs_on_a_model_like_the_demos(tmp_path, monkeypatch, capsys):
+    folder = tmp_path / "holdfast-demo" / "plain" / "model"
+    train_tiny.model().save_pretrained(folder)
+    train_tiny.tokenizer().save_pretrained(folder)
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    exec(blocks(ROOT / "README.md", "python")[0], names)
     assert capsys.readouterr().out.count("LayerReading") == 2
-    assert holdfast.connected(model) is None
+    assert holdfast.connected(names["model"]) is None
+
+
+def test_commands_of_the_readme_need_no_network():
+    models = [
+        words[words.index("--model") + 1]
+        for words in commands_of(ROOT / "README.md")
+        if "--model" in words
+    ]
+    assert models
+    assert not [name for name in models if not name.startswith(("holdfast-demo/", "runs/"))]
 
 
 def test_every_preset_is_explained():

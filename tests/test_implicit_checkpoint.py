@@ -1,5 +1,6 @@
 """Saving and loading: a plain checkpoint that anyone can read, and a small file beside it."""
 
+import copy
 import json
 import shutil
 from pathlib import Path
@@ -23,6 +24,7 @@ from holdfast.implicit import (
     recommended,
     save,
 )
+from holdfast.implicit.checkpoint import note_connection, read_connection, write_connection
 from holdfast.solve import Anderson, Broyden, ImplicitFunction
 
 PAST = Path(__file__).parent / "data_files" / "connection-format-1.json"
@@ -107,6 +109,52 @@ def test_a_body_without_a_head(tmp_path: Path) -> None:
     save(model, tmp_path)
     again = load(tmp_path, auto_class=AutoModel)
     assert connected(again).layers == (1, 2, 3)
+
+
+@pytest.mark.parametrize("part", ["body", "whole"])
+def test_a_connection_is_found_with_and_without_the_head(tmp_path: Path, part: str) -> None:
+    model = classifier("bert")
+    handle = connect(model.bert if part == "body" else model, recommended)
+    assert connected(model) is connected(model.bert) is handle
+    save(model, tmp_path)
+    assert connected(load(tmp_path)).connection == recommended
+    copied = copy.deepcopy(model)
+    assert connected(copied) is connected(copied.bert) is not handle
+    handle.remove()
+    assert connected(model) is connected(model.bert) is None
+    assert connected(copied) is not None
+    connect(model, recommended)
+
+
+def test_the_note_follows_the_model(tmp_path: Path) -> None:
+    """As a trainer writes it beside weights that it saved itself."""
+    model = classifier("bert")
+    note_connection(model, tmp_path)
+    assert list(tmp_path.iterdir()) == []
+    with connect(model, recommended):
+        note_connection(model, tmp_path)
+        assert read_connection(tmp_path) == recommended
+    with connect(model, im_bert):
+        note_connection(model, tmp_path)
+        assert read_connection(tmp_path) == im_bert
+    note_connection(model, tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_note_cut_short_leaves_the_one_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_connection(im_bert, tmp_path)
+    write = Path.write_text
+
+    def half(path: Path, content: str, **settings: Any) -> int:
+        write(path, content[: len(content) // 2], **settings)
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr(Path, "write_text", half)
+    with pytest.raises(OSError, match="No space left"):
+        write_connection(recommended, tmp_path)
+    assert read_connection(tmp_path) == im_bert
 
 
 def test_a_file_of_the_past_stays_readable(tmp_path: Path) -> None:

@@ -1,12 +1,14 @@
 """Naming layers: what is understood, and what is refused with a sentence."""
 
 import pytest
-from families import DEPTH, NAMES, classifier, depth
+import torch
+from families import DEPTH, NAMES, PAD, batch, classifier, depth
 from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.errors import InputError
 from holdfast.implicit import FAMILIES, REFUSED, Theta, find_layers, parse_layers
+from holdfast.implicit.layers import positions
 
 
 @pytest.mark.parametrize(
@@ -82,6 +84,26 @@ def test_layers_are_found_with_or_without_a_head(family: str) -> None:
     layers = find_layers(model)
     assert len(layers) == depth(family)
     assert find_layers(model.base_model) == layers
+
+
+@pytest.mark.parametrize("family", [name for name in NAMES if name != "t5"])
+def test_a_model_runs_at_its_last_position_and_no_further(family: str) -> None:
+    """RoBERTa and its kin begin to count after the padding token, so they have fewer."""
+    rows = {"gpt2": "n_positions"}.get(family, "max_position_embeddings")
+    model = classifier(family, **{rows: 16})
+    limit = positions(model)
+    after_padding = dict.fromkeys(("roberta", "xlm-roberta", "camembert"), PAD + 1)
+    after_padding["mpnet"] = 2  # whatever its configuration says
+    assert limit == 16 - after_padding.get(family, 0)
+    with torch.no_grad():
+        model(**batch((limit,)))
+        if family not in ("deberta-v2", "modernbert", "llama", "qwen2"):  # those count on
+            with pytest.raises((IndexError, RuntimeError)):
+                model(**batch((limit + 1,)))
+
+
+def test_a_model_of_relative_positions_has_no_limit() -> None:
+    assert positions(classifier("t5")) is None
 
 
 def test_every_family_is_tried_or_is_the_same_code() -> None:

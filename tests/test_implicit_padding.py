@@ -2,12 +2,13 @@
 
 import pytest
 import torch
-from families import NAMES, alone, batch, classifier, config
+from families import DEPTH, NAMES, alone, batch, classifier, config, enliven
 from torch import Tensor
-from transformers import T5EncoderModel
+from transformers import PreTrainedModel, T5EncoderModel, T5Model
 
 from holdfast.implicit import connect, find_layers, recommended
-from holdfast.implicit.padding import real_tokens
+from holdfast.implicit.capture import capture_layers
+from holdfast.implicit.padding import real_tokens, share_padding
 
 RIGHT = torch.tensor([[1, 1, 1, 0, 0], [1, 1, 1, 1, 1]])
 LEFT = torch.tensor([[0, 0, 1, 1, 1], [1, 1, 1, 1, 1]])
@@ -69,17 +70,58 @@ def test_no_mask_means_no_padding() -> None:
     assert real_tokens({"attention_mask": None}, HIDDEN) is None
 
 
-def test_a_decoder_shares_the_padding_of_the_tokens_it_is_fed() -> None:
-    arguments = {
-        "attention_mask": causal(torch.ones_like(RIGHT)),
-        "encoder_attention_mask": additive(bidirectional(RIGHT)),
-    }
-    assert torch.equal(real_tokens(arguments, HIDDEN)[:, :, 0], RIGHT.bool())
+def real_of_decoder(model: PreTrainedModel, inputs: dict[str, Tensor]) -> list[Tensor | None]:
+    return [record.real for record in capture_layers(model, inputs)[DEPTH:]]
 
 
-def test_a_decoder_of_another_length_does_not() -> None:
-    arguments = {"encoder_attention_mask": bidirectional(RIGHT)}
-    assert real_tokens(arguments, torch.zeros(2, 4, 3)) is None
+@pytest.mark.parametrize("attention", ["eager", "sdpa"])
+def test_a_decoder_shares_the_padding_of_the_tokens_it_is_fed(attention: str) -> None:
+    model, inputs = classifier("t5", attention=attention), batch((4, 9, 6))
+    for real in real_of_decoder(model, inputs):
+        assert torch.equal(real[:, :, 0], inputs["attention_mask"].bool())
+    with torch.no_grad():
+        wanted = model(**inputs).logits
+        (handle,) = share_padding(model)
+        torch.testing.assert_close(model(**inputs).logits, wanted, rtol=0, atol=1e-6)
+        handle.remove()
+
+
+def translator() -> tuple[PreTrainedModel, dict[str, Tensor]]:
+    """Return a T5 whose decoder has tokens of its own, as many as its encoder has with padding."""
+    torch.manual_seed(0)
+    model = T5Model(config("t5")).eval()
+    enliven(model, 0.5)
+    own = batch((9, 9), seed=5)["input_ids"]
+    return model, {**batch((4, 9)), "decoder_input_ids": own}
+
+
+@torch.no_grad()
+def test_a_decoder_with_tokens_of_its_own_does_not_share_the_encoders_padding() -> None:
+    model, inputs = translator()
+    assert all(real is None or bool(real.all()) for real in real_of_decoder(model, inputs))
+    connect(model, recommended)
+    together = model(**inputs).last_hidden_state
+    alone_inputs = {name: value[:1] for name, value in inputs.items()}
+    for name in ("input_ids", "attention_mask"):
+        alone_inputs[name] = alone_inputs[name][:, :4]
+    apart = model(**alone_inputs).last_hidden_state
+    torch.testing.assert_close(together[:1], apart, rtol=0, atol=1e-4)
+
+
+def test_a_decoder_has_the_padding_it_is_told() -> None:
+    model, inputs = translator()
+    own = torch.tensor([[1] * 6 + [0] * 3, [1] * 9])
+    for real in real_of_decoder(model, {**inputs, "decoder_attention_mask": own}):
+        assert torch.equal(real[:, :, 0], own.bool())
+    shorter = {**inputs, "decoder_input_ids": inputs["decoder_input_ids"][:, :5]}
+    assert all(real is None or bool(real.all()) for real in real_of_decoder(model, shorter))
+
+
+def test_padding_before_the_text_is_no_padding_to_a_decoder() -> None:
+    """Later tokens see it there, as they see the token a decoder starts with."""
+    inputs = batch((4, 9), left=True)
+    found = real_of_decoder(classifier("t5"), inputs)
+    assert all(real is None or bool(real.all()) for real in found)
 
 
 @pytest.mark.parametrize("family", NAMES)

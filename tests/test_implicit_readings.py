@@ -8,7 +8,7 @@ import torch
 from families import batch, classifier, spy_on
 
 from holdfast.implicit import Connection, Explicit, Theta, connect, find_layers, recommended
-from holdfast.implicit.readings import REMEMBERED_CALLS
+from holdfast.implicit.readings import HELD_CALLS
 from holdfast.solve import Anderson, Descent, Phantom, relative_residual
 
 TIGHT = Connection(scheme=Theta(), solver=Anderson(40, 1e-4, memory=6), on_failure="raise")
@@ -88,7 +88,7 @@ def test_part_of_a_batch_may_converge() -> None:
     handle = connect(model, replace(TIGHT, solver=Anderson(4, 1e-2), layers="1"))
     model(**batch((9, 9, 9, 9)))
     (hook,) = handle.hooks
-    level = float(hook.solutions[-1].start_residual.median())
+    level = float(hook.tally.held[-1].residual_before.median())
     handle.remove()
     solver = Anderson(1, level)  # one evaluation, and half of the examples start within
     handle = connect(model, replace(TIGHT, solver=solver, layers="1", on_failure="keep"))
@@ -112,14 +112,30 @@ def test_nothing_is_read_where_nothing_is_solved() -> None:
             assert all(math.isnan(reading.evaluations) for reading in handle.readings())
 
 
-def test_memory_of_the_readings_is_bounded_and_holds_no_states() -> None:
+def test_means_are_over_all_calls_and_nothing_piles_up() -> None:
     model = classifier("bert", num_hidden_layers=1)
     handle = connect(model, replace(recommended, on_failure="keep"))
-    for _ in range(REMEMBERED_CALLS + 3):
-        model(**batch((3,)))
     (hook,) = handle.hooks
-    assert len(hook.solutions) == REMEMBERED_CALLS
-    assert all(solution.value.numel() == 1 for solution in hook.solutions)
+    first, other, calls = batch((3,)), batch((9, 9), seed=1), HELD_CALLS + 3
+    apart = []
+    for inputs in (first, other):
+        handle.reset()
+        model(**inputs)
+        apart.append(handle.readings()[0])
+    handle.reset()
+    model(**first)
+    for _ in range(calls):
+        model(**other)
+        assert len(hook.tally.held) < HELD_CALLS
+    assert all(reached.residual_after.shape == (2,) for reached in hook.tally.held)
+    (found,) = handle.readings()
+    for name in ("residual_before", "residual_after", "converged"):
+        one, two = (getattr(reading, name) for reading in apart)
+        wanted = (one + 2 * calls * two) / (1 + 2 * calls)
+        assert getattr(found, name) == pytest.approx(wanted, rel=1e-6)
+    one, two = (reading.evaluations for reading in apart)
+    assert found.evaluations == pytest.approx((one + calls * two) / (1 + calls))
+    assert handle.readings() == [found], "reading changes nothing"
 
 
 def test_the_step_of_a_phantom_gradient_is_no_part_of_the_solve() -> None:

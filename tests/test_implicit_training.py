@@ -181,6 +181,27 @@ def test_checkpointing_does_not_make_descent_start_over() -> None:
     assert counts == [(7, 7), (7, 14)]
 
 
+@pytest.mark.parametrize("products", [3, 9])
+def test_checkpointing_does_not_run_the_layer_for_each_product_of_the_adjoint(
+    products: int,
+) -> None:
+    backward = ImplicitFunction(Anderson(max_steps=products, tolerance=0.0))
+    solver = Anderson(max_steps=4, tolerance=0.0)
+    counts = []
+    for checkpointed in (False, True):
+        model = classifier("bert").train()
+        if checkpointed:
+            model.gradient_checkpointing_enable({"use_reentrant": False})
+        connect(model, replace(quiet, layers="2", solver=solver, gradient=backward))
+        counted = count_calls(find_layers(model)[1].attention)
+        loss = model(**batch((7, 12, 4)), labels=LABELS).loss
+        forward = len(counted)
+        loss.backward()
+        counts.append((forward, len(counted)))
+    # the layer's own call, four of the solve and one to differentiate; once more to get them back
+    assert counts == [(6, 6), (6, 12)]
+
+
 def count_calls(module: nn.Module) -> list[None]:
     calls: list[None] = []
     module.register_forward_hook(lambda *_: calls.append(None))
@@ -280,7 +301,7 @@ def test_a_model_in_use_draws_nothing() -> None:
 
 def assert_solved_in_single(handle: Connected) -> None:
     for hook in handle.hooks:
-        assert all(s.residual.dtype == torch.float32 for s in hook.solutions)
+        assert all(r.residual_after.dtype == torch.float32 for r in hook.tally.held)
     for reading in handle.readings():
         assert reading.converged == 1.0
         assert reading.residual_before > reading.residual_after

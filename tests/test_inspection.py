@@ -9,8 +9,16 @@ from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import BertModel, PreTrainedModel, PreTrainedTokenizerFast
 
 from holdfast.errors import InputError
-from holdfast.implicit import Connection, Explicit, ImplicitEuler, Theta, connect, connected
-from holdfast.implicit.inspection import Inspection, inspect_model
+from holdfast.implicit import (
+    Connection,
+    Explicit,
+    ImplicitEuler,
+    Scheme,
+    Theta,
+    connect,
+    connected,
+)
+from holdfast.implicit.inspection import Inspection, _one_sequence, inspect_model
 from holdfast.record import encode
 from holdfast.solve import Anderson, Descent, Detached
 
@@ -186,6 +194,41 @@ def test_a_half_precision_model_is_inspected_in_single_precision() -> None:
     model = classifier("bert").bfloat16()
     assert inspected(model).batch.invariant
     assert model.dtype == torch.bfloat16
+
+
+def test_no_more_tokens_are_kept_than_the_model_has_positions_for() -> None:
+    model = classifier("roberta", max_position_embeddings=8)
+    found = inspect_model(
+        model, tokenizer(), ["w9 w10 w11 w12 w13 w14 w15 w16", "w9"], schemes={}, iterations=1
+    )
+    assert found.tokens == 7 + 3
+    assert found.cost.length == 7
+
+
+@pytest.mark.parametrize(
+    "texts", [("w9",), ("w9 w10", "w11"), tuple(f"w{n}" for n in range(9, 40))]
+)
+def test_cost_is_that_of_one_full_sequence(texts: tuple[str, ...]) -> None:
+    encoded = _one_sequence(classifier("bert"), tokenizer(), texts, LENGTH)
+    (ids,) = encoded["input_ids"].tolist()
+    words = [int(word[1:]) for text in texts for word in text.split()]
+    assert ids == [3, *(words * LENGTH)[: LENGTH - 2], END]
+
+
+@pytest.mark.parametrize("length", [-1, 0, 2])
+def test_a_length_without_room_for_a_word(length: int) -> None:
+    with pytest.raises(InputError, match=rf"A length of {length} tokens .* ask for 3 or more"):
+        inspect_model(classifier("bert"), tokenizer(), TEXTS, max_length=length)
+
+
+@pytest.mark.parametrize("scheme", [Explicit(), Theta(0.0)])
+def test_a_layer_without_an_equation_is_measured_itself(scheme: Scheme) -> None:
+    model = classifier("bert")
+    plain = inspected(model, "w9 w10").layers[0]
+    with connect(model, Connection(layers="1", scheme=scheme)):
+        found = inspected(model, "w9 w10").layers[0]
+    assert found.solve is None
+    assert (found.defect, found.contraction) == (plain.defect, plain.contraction)
 
 
 def test_mistakes_are_told() -> None:

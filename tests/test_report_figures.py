@@ -45,6 +45,14 @@ PICTURES = {"regions": regions, "errors": errors, "growth": lambda: growth_pictu
 once = functools.cache(lambda name: PICTURES[name]())
 
 
+def test_the_bars_of_the_growth_are_explained_in_the_picture_and_in_words() -> None:
+    told = "bars from the 10th to the 90th percentile of the texts"
+    assert told in once("growth").description
+    drawn = growth_picture(growths(), quantiles=(0.25, 0.75))
+    assert "from the 25th to the 75th percentile" in drawn.description
+    assert drawn.svg != once("growth").svg
+
+
 @pytest.mark.parametrize("name", PICTURES)
 def test_a_picture_is_valid_in_both_formats_and_described(name: str, tmp_path: Path) -> None:
     picture = once(name)

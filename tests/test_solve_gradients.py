@@ -170,6 +170,23 @@ def test_rows_of_zeros_have_finite_derivatives(gradient: str) -> None:
             assert found is None or bool(found.isfinite().all())
 
 
+@pytest.mark.parametrize("precision", [torch.float32, torch.float64])
+@pytest.mark.parametrize("solver", [Broyden(6, 0.0), Anderson(6, 0.0), FixedPoint(6, 0.0)])
+def test_unrolling_past_the_solution_divides_by_nothing(
+    solver: Solver, precision: torch.dtype
+) -> None:
+    """The first example's map is constant: it is solved by one image, and then nothing moves."""
+    start = START.clone().to(precision).requires_grad_()
+    weight = WEIGHT.clone().to(precision).requires_grad_()
+    moving = torch.tensor([0.0, 1.0], dtype=precision).view(2, 1, 1)
+    solution = Unrolled()(solver, lambda x: layer(weight, start)(moving * x), start)
+    assert float(solution.residual[0]) == 0.0
+    value = (solution.value * normal(2, 3, 4, seed=23).to(precision)).sum()
+    for found in torch.autograd.grad(value, (weight, start)):
+        assert bool(found.isfinite().all())
+        assert float(found.abs().max()) > 0
+
+
 def test_a_phantom_gradient_takes_at_least_one_step() -> None:
     with pytest.raises(InputError, match=r"Phantom\.steps is 0; expected 1 or more"):
         Phantom(steps=0)

@@ -3,6 +3,8 @@
 import dataclasses
 import json
 import logging
+import shutil
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,8 @@ import train_tiny as tiny
 from safetensors.torch import load_file
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
-from holdfast.data import EncodedExamples, PadBatch
+from holdfast.adversary import inputs_of
+from holdfast.data import EncodedExamples, PadBatch, Task
 from holdfast.errors import InputError
 from holdfast.implicit import Connection, Explicit, Theta, connected, load
 from holdfast.record import decode
@@ -26,6 +29,7 @@ from holdfast.train import (
     fine_tune,
     gather_examples,
 )
+from holdfast.train.loading import load_classifier
 
 CONNECTION = Connection(layers="2", scheme=Theta(), on_failure="keep")
 
@@ -103,21 +107,23 @@ def test_the_loss_curve_has_training_and_validation_lines(run):
     assert best["eval_loss"] == pytest.approx(run.metrics["validation_loss"])
 
 
+NAMES = ("loss", "accuracy")
+
+
 def test_the_saved_model_is_the_measured_one(run, root):
     model = load(run.model).eval()
     assert connected(model).connection == CONNECTION
     tokenizer = AutoTokenizer.from_pretrained(run.model)
     examples = gather_examples(DataConfig(file=root / "data.csv"), seed=0).validation
     batch = PadBatch(tokenizer)(list(EncodedExamples(examples, tokenizer, 16)))
-    batch.pop("ids")
+    labels = batch["labels"]
     with torch.no_grad():
-        output = model(**batch)
+        output = model(**inputs_of(batch), labels=labels)
     assert output.loss.item() == pytest.approx(run.metrics["validation_loss"], abs=1e-5)
-    right = (output.logits.argmax(-1) == batch["labels"]).float().mean().item()
+    right = (output.logits.argmax(-1) == labels).float().mean().item()
     assert right == pytest.approx(run.metrics["validation_accuracy"])
-    assert set(run.metrics) == {
-        f"{part}_{name}" for part in ("validation", "held_out") for name in ("loss", "accuracy")
-    }
+    measured = (f"{part}_{name}" for part in ("validation", "held_out") for name in NAMES)
+    assert set(run.metrics) == {*measured, "distance"}
 
 
 def test_the_saved_model_is_a_plain_checkpoint_with_label_names(run):
@@ -160,6 +166,9 @@ def test_nothing_is_printed_on_stdout_and_progress_is_on_stderr(root, tmp_path, 
     out, err = capfd.readouterr()
     assert out == ""
     assert "2/2" in err
+    assert "training: " in err
+    assert "validation: " in err
+    assert "held out: " not in err
     fine_tune(config(root, tmp_path / "quiet", optimisation={"epochs": 0.5}), progress=False)
     out, err = capfd.readouterr()
     assert out == ""
@@ -167,10 +176,32 @@ def test_nothing_is_printed_on_stdout_and_progress_is_on_stderr(root, tmp_path, 
 
 
 def test_new_weights_are_named_once(root, tmp_path, caplog):
-    with caplog.at_level(logging.WARNING, logger="holdfast"):
+    with caplog.at_level(logging.INFO, logger="holdfast"):
         fine_tune(config(root, tmp_path / "out", optimisation={"epochs": 0.25}), progress=False)
-    said = [r.getMessage() for r in caplog.records if "New weights" in r.getMessage()]
-    assert said == ["New weights, to be learned in training: classifier.bias, classifier.weight."]
+    said = [r.getMessage() for r in caplog.records if "head" in r.getMessage()]
+    assert said == ["head: new, to be learned: classifier.bias, classifier.weight"]
+
+
+def test_a_run_tells_what_it_is_made_of(root, tmp_path, caplog):
+    data = {"held_out_file": root / "held_out.csv", "examples": 20}
+    given = config(
+        root, tmp_path / "out", data=data, connection=CONNECTION, optimisation={"epochs": 0.5}
+    )
+    with caplog.at_level(logging.INFO, logger="holdfast"):
+        fine_tune(given, progress=False)
+    told = [record.getMessage() for record in caplog.records]
+    assert told[0] == "data: 53 rows read; 16 to train, 4 to validate, 9 held out"
+    labels = Counter(e.label for e in gather_examples(given.data, seed=0).train)
+    labels += Counter(e.label for e in gather_examples(given.data, seed=0).validation)
+    assert told[1] == f"labels: bad {labels[0]}, good {labels[1]}"
+    assert told[2] == "connection: layers 2, Theta(theta=0.5), solved by Anderson"
+    caplog.clear()
+    with caplog.at_level(logging.INFO, logger="holdfast"):
+        plain = config(root, tmp_path / "plain", optimisation={"epochs": 0.25})
+        fine_tune(plain, progress=False)
+    told = [record.getMessage() for record in caplog.records]
+    assert "none held out" in told[0]
+    assert told[2] == "connection: none, the plain model"
 
 
 def test_a_connection_that_is_left_out_is_told(root, tmp_path, run, caplog):
@@ -268,6 +299,51 @@ def test_a_classifier_for_other_labels_gets_a_new_head(root, tmp_path, run):
     assert weights(result)["classifier.weight"].shape == (3, 16)
 
 
+@pytest.mark.parametrize(
+    ("names", "kept"),
+    [
+        (("bad", "good"), True),
+        (("BAD", "Good"), True),
+        (("good", "bad"), False),
+        (("cold", "warm"), False),
+        (("LABEL_0", "LABEL_1"), True),
+    ],
+)
+def test_a_head_is_kept_only_for_the_same_labels_in_the_same_order(tmp_path, names, kept, caplog):
+    trained = tiny.model(seed=4)
+    trained.config.id2label = dict(enumerate(names))
+    trained.config.label2id = {name: code for code, name in enumerate(names)}
+    trained.save_pretrained(tmp_path / "trained")
+    tiny.tokenizer().save_pretrained(tmp_path / "trained")
+    task = Task("reviews", ("text",), ("bad", "good"), validation=None)
+    torch.manual_seed(0)
+    loaded = load_classifier(str(tmp_path / "trained"), task)
+    assert torch.equal(loaded.model.classifier.weight, trained.classifier.weight) is kept
+    assert torch.equal(loaded.model.bert.pooler.dense.weight, trained.bert.pooler.dense.weight)
+    assert loaded.new_weights == (() if kept else ("classifier.bias", "classifier.weight"))
+    assert loaded.labels() == ["bad", "good"]
+    with caplog.at_level(logging.INFO, logger="holdfast"):
+        loaded.describe(str(tmp_path / "trained"))
+    assert ("a new head" in caplog.text) is not kept
+    assert ("head: kept" in caplog.text) is kept
+
+
+def test_a_new_head_is_drawn_by_the_seed_and_not_left_empty(tmp_path):
+    trained = tiny.model(seed=4)
+    trained.config.id2label = {0: "no", 1: "yes"}
+    trained.save_pretrained(tmp_path / "trained")
+    tiny.tokenizer().save_pretrained(tmp_path / "trained")
+    task = Task("reviews", ("text",), ("bad", "good"), validation=None)
+    heads = []
+    for seed in (1, 1, 2):
+        torch.manual_seed(seed)
+        model = load_classifier(str(tmp_path / "trained"), task).model
+        heads.append(model.classifier.weight.detach())
+    assert torch.equal(heads[0], heads[1])
+    assert not torch.equal(heads[0], heads[2])
+    assert 0.01 < heads[0].std() < 0.04  # as transformers draws it: 0.02
+
+
 # -- what is refused ------------------------------------------------------------------------------
 
 
@@ -285,7 +361,20 @@ def snapshot(folder: Path) -> list[tuple[Path, int]] | None:
 
 
 def test_a_folder_of_another_run(run, root):
-    refused(config(root, run.output, seed=9), "holds another run")
+    given = config(root, run.output, seed=9, optimisation={"epochs": 3.0})
+    refused(given, r"another run: .*optimisation.epochs was 2.0 and is 3.0.*seed was 0 and is 9")
+
+
+def test_a_model_that_does_not_exist_is_told_before_another_run(run, root):
+    refused(config(root, run.output, model="./nowhere"), "no checkpoint folder nowhere")
+
+
+def test_a_finished_run_is_shown_without_its_model(root, tmp_path):
+    model = tiny.write_checkpoint(tmp_path / "model")
+    given = config(root, tmp_path / "out", model=model, optimisation={"epochs": 0.25})
+    fine_tune(given, progress=False)
+    shutil.rmtree(model)
+    assert fine_tune(given, progress=False).already_done
 
 
 def test_a_folder_of_the_same_run_on_changed_data(root, tmp_path):
@@ -293,7 +382,7 @@ def test_a_folder_of_the_same_run_on_changed_data(root, tmp_path):
     given = config(root, tmp_path / "out", data=data, optimisation={"epochs": 0.5})
     fine_tune(given, progress=False)
     tiny.write_csv(tmp_path / "data.csv", 22)
-    refused(given, "holds another run .* or its data")
+    refused(given, "holds another run: its data were other examples")
 
 
 def test_a_folder_with_other_files(root, tmp_path):

@@ -48,6 +48,17 @@ def assert_same_run(found: TrainResult, expected: TrainResult) -> None:
     assert logs[0] == logs[1]
 
 
+def seconds_of(output: Path, checkpoint: str | None) -> float:
+    """Return how long the killed run had worked when it wrote its last checkpoint."""
+    if checkpoint is None:
+        return 0.0
+    folder = output / "checkpoints" / checkpoint
+    state = json.loads((folder / "trainer_state.json").read_text())
+    seconds: float = state["stateful_callbacks"]["Clock"]["attributes"]["seconds"]
+    assert seconds > 0
+    return seconds
+
+
 @pytest.mark.parametrize(
     ("killed", "args", "left"),
     [
@@ -61,8 +72,11 @@ def assert_same_run(found: TrainResult, expected: TrainResult) -> None:
 def test_a_killed_run_ends_as_if_it_had_not_been(config, whole, tmp_path, killed, args, left):
     config = dataclasses.replace(config, output=tmp_path / "killed")
     assert exit_code_of(killed, config, *args) == -signal.SIGKILL
+    seconds = seconds_of(config.output, left)
     found = fine_tune(config, progress=False)
-    assert json.loads((found.output / "run.json").read_text())["resumed_from"] == left
+    record = json.loads((found.output / "run.json").read_text())
+    assert record["resumed_from"] == left
+    assert record["seconds"] == pytest.approx(seconds + record["seconds_this_run"], abs=2e-3)
     assert not found.already_done
     assert_same_run(found, whole)
 
@@ -83,6 +97,10 @@ def test_a_killed_run_may_be_moved(config, whole, tmp_path):
     shutil.move(tmp_path / "here", tmp_path / "there")
     found = fine_tune(dataclasses.replace(config, output=tmp_path / "there"), progress=False)
     assert_same_run(found, whole)
+
+
+def test_an_undisturbed_run_took_as_long_as_its_only_part(whole):
+    assert whole.seconds == whole.seconds_this_run > 0
 
 
 def test_only_the_best_and_the_last_checkpoint_stay(whole):

@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 import torch
@@ -192,6 +192,9 @@ def test_parts_of_the_loss_are_logged_as_averages(tmp_path):
 class Miscounting:
     passes: int
     yielded: int
+    moves: ClassVar[bool] = False
+    substitutes: ClassVar[bool] = False
+    class_conditional: ClassVar[bool] = False
 
     def extras(self, model: nn.Module) -> nn.Module:
         return nn.Module()
@@ -258,6 +261,7 @@ class BreaksAt:
     what: str
     seen: list[int] = dataclasses.field(default_factory=list)
     passes = 1
+    moves = substitutes = class_conditional = False
 
     def extras(self, model: nn.Module) -> nn.Module:
         return nn.Module()

@@ -82,6 +82,7 @@ class TwoPasses:
     """Cross-entropy, then a head's cross-entropy on the logits: two backward passes a step."""
 
     passes = 2
+    moves = substitutes = class_conditional = False
 
     def extras(self, model: nn.Module) -> nn.Module:
         torch.manual_seed(7)

@@ -8,6 +8,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from holdfast.adversary import ConvexHull, L2Ball, LinfBall
+    from holdfast.anchors import Mixout, PretrainedDecay, RecAdam
     from holdfast.errors import HoldfastError, InputError, RunFailed
     from holdfast.implicit import (
         PRESETS,
@@ -25,7 +27,20 @@ if TYPE_CHECKING:
         recommended,
         save,
     )
-    from holdfast.objectives import Loss, Objective, Standard
+    from holdfast.objectives import (
+        R3F,
+        R4F,
+        Adversarial,
+        CreAT,
+        FreeLB,
+        InfoBERT,
+        Informative,
+        Loss,
+        Objective,
+        Rift,
+        Smart,
+        Standard,
+    )
     from holdfast.solve import (
         Anderson,
         Broyden,
@@ -37,31 +52,50 @@ if TYPE_CHECKING:
         Solution,
         Unrolled,
     )
+    from holdfast.text import Canonical, Lexicon, Substitutions, find_lexicon, read_lexicon
     from holdfast.train import RobustTrainer, TrainConfig, fine_tune
 
     __version__: str
 
 __all__ = [
     "PRESETS",
+    "R3F",
+    "R4F",
+    "Adversarial",
     "Anderson",
     "Broyden",
+    "Canonical",
     "Connected",
     "Connection",
+    "ConvexHull",
+    "CreAT",
     "Descent",
     "Detached",
     "Explicit",
     "FixedPoint",
+    "FreeLB",
     "HoldfastError",
     "ImplicitEuler",
     "ImplicitFunction",
+    "InfoBERT",
+    "Informative",
     "InputError",
+    "L2Ball",
+    "Lexicon",
+    "LinfBall",
     "Loss",
+    "Mixout",
     "Objective",
     "Phantom",
+    "PretrainedDecay",
+    "RecAdam",
+    "Rift",
     "RobustTrainer",
     "RunFailed",
+    "Smart",
     "Solution",
     "Standard",
+    "Substitutions",
     "Theta",
     "TrainConfig",
     "Unrolled",
@@ -70,9 +104,11 @@ __all__ = [
     "connect",
     "connected",
     "ex_bert",
+    "find_lexicon",
     "fine_tune",
     "im_bert",
     "load",
+    "read_lexicon",
     "recommended",
     "save",
 ]
@@ -83,7 +119,11 @@ _EXPORTS = {
     "Unrolled Detached Phantom ImplicitFunction",
     "holdfast.implicit": "Connection Connected Explicit ImplicitEuler Theta connect connected "
     "save load PRESETS bert ex_bert im_bert recommended",
-    "holdfast.objectives": "Loss Objective Standard",
+    "holdfast.adversary": "ConvexHull L2Ball LinfBall",
+    "holdfast.objectives": "Loss Objective Standard Informative Adversarial Rift FreeLB Smart "
+    "R3F R4F CreAT InfoBERT",
+    "holdfast.anchors": "PretrainedDecay Mixout RecAdam",
+    "holdfast.text": "Canonical Lexicon Substitutions find_lexicon read_lexicon",
     "holdfast.train": "RobustTrainer TrainConfig fine_tune",
 }
 _HOME = {name: module for module, names in _EXPORTS.items() for name in names.split()}

@@ -7,13 +7,15 @@ Nothing here imports torch, so `holdfast --help` answers at once. Each command i
 
 import difflib
 import importlib
+import logging
 import os
 import shutil
 import sys
 import textwrap
 import traceback
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from holdfast.errors import HoldfastError, InputError
 from holdfast.record import version
@@ -21,10 +23,14 @@ from holdfast.record import version
 COMMANDS = {
     "demo": "fine-tune a plain and an implicit model on a small sample, and compare them",
     "train": "fine-tune a model, plain or with implicit connections, by a recipe or flags",
+    "predict": "label texts with a trained model",
+    "attack": "replace words until the model errs: its accuracy under attack",
     "inspect": "show what a connection does inside a model: residuals, stability, cost",
     "tasks": "list the tasks and what of them is in a data folder",
     "models": "list the model families, or describe one model",
+    "lexicon": "check, cache or build the substitution lexicon that hull training and attacks use",
 }
+NEED_TORCH = ("demo", "train", "predict", "attack", "inspect")
 OPTIONS = {
     "--help": "after a command: everything it takes",
     "--version": "print the version",
@@ -37,7 +43,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     debug = "--debug" in arguments
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), _narrating():
             if not debug:
                 _keep_own_warnings()
             _dispatch([item for item in arguments if item != "--debug"])
@@ -67,7 +73,9 @@ def _dispatch(arguments: list[str]) -> None:
     elif name in ("-V", "--version"):
         print(f"holdfast {version()}")
     elif name in COMMANDS:
-        importlib.import_module(f"holdfast.commands.{name}").run(arguments[1:])
+        with _waiting(name):
+            command = importlib.import_module(f"holdfast.commands.{name}")
+        command.run(arguments[1:])
     else:
         raise InputError(_unknown(name))
 
@@ -114,11 +122,59 @@ def _say(sentence: str) -> None:
     print(f"holdfast: {sentence}", file=sys.stderr)
 
 
+def _note(sentence: str) -> None:
+    """Say something that is no error, above any progress bar."""
+    _above_bars(f"holdfast: note: {sentence}")
+
+
+def _above_bars(line: str) -> None:
+    if "tqdm" in sys.modules:
+        from tqdm import tqdm
+
+        tqdm.write(line, file=sys.stderr)
+    else:
+        print(line, file=sys.stderr)
+
+
 def _keep_own_warnings() -> None:
     """Show Holdfast's warnings as sentences, and not those of the libraries below it."""
     warnings.simplefilter("ignore")
     warnings.filterwarnings("default", module=r"holdfast\b")
-    warnings.showwarning = lambda message, *_: _say(str(message))
+    warnings.showwarning = lambda message, *_: _note(str(message))
+
+
+class _Narrator(logging.Handler):
+    """Shows what the library logs: how the work goes as plain lines, warnings as notes."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        show = _note if record.levelno >= logging.WARNING else _above_bars
+        show(record.getMessage())
+
+
+@contextmanager
+def _narrating() -> Iterator[None]:
+    log, narrator = logging.getLogger("holdfast"), _Narrator()
+    level = log.level
+    log.addHandler(narrator)
+    log.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        log.removeHandler(narrator)
+        log.setLevel(level)
+
+
+@contextmanager
+def _waiting(name: str) -> Iterator[None]:
+    """Tell who sits at a terminal why nothing happens yet: importing torch takes seconds."""
+    shown = name in NEED_TORCH and sys.stderr.isatty()
+    if shown:
+        print("loading torch and transformers ...", end="\r", flush=True, file=sys.stderr)
+    try:
+        yield
+    finally:
+        if shown:
+            print("\x1b[K", end="", flush=True, file=sys.stderr)
 
 
 def _reader_left() -> int:

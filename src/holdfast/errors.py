@@ -11,3 +11,9 @@ class InputError(HoldfastError, ValueError):
 
 class RunFailed(HoldfastError, RuntimeError):
     """The work was started as asked and could not be finished; the command exits with 1."""
+
+
+def first_line(error: BaseException) -> str:
+    """Return what another library's error says, fit to stand in brackets within a sentence."""
+    said = str(error).strip().partition("\n")[0].strip().rstrip(".")
+    return said or type(error).__name__

@@ -10,9 +10,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from holdfast.commands.demo_measures import compare_growth, compare_solvers
+from holdfast.commands.demo_measures import (
+    MEASUREMENTS,
+    Progress,
+    compare_growth,
+    compare_solvers,
+)
 from holdfast.commands.demo_text import demo_text
 from holdfast.commands.pictures import save_pictures
+from holdfast.commands.progress import steps
 from holdfast.commands.settings import Interface
 from holdfast.commands.train import summary
 from holdfast.data import demo_model_path, demo_parts, source_of
@@ -89,8 +95,9 @@ def demo(folder: Path, size: Size, seed: int) -> dict[str, Any]:
     file = folder / "demo.json"
     if file.is_file() and all(run["already_done"] for run in runs.values()):
         return dict(json.loads(file.read_text(encoding="utf-8")))
-    _say("solvers and stability")
-    record = {"runs": runs, **measure(folder, examples), "environment": describe_environment()}
+    with steps("demo", MEASUREMENTS) as progress:
+        measured = measure(folder, examples, progress)
+    record = {"runs": runs, **measured, "environment": describe_environment()}
     record["seconds"] = round(time.monotonic() - started, 1)
     write_atomically(file, json.dumps(record, indent=2) + "\n")
     return record
@@ -118,20 +125,26 @@ def configure(model: Path, output: Path, preset: str, size: Size, seed: int) -> 
     )
 
 
-def measure(folder: Path, examples: RunExamples) -> dict[str, Any]:
+def measure(folder: Path, examples: RunExamples, progress: Progress) -> dict[str, Any]:
     """Return what is known of both trained models besides their runs; draw the pictures."""
     held_out = examples.held_out or []
     texts = [example.texts[0] for example in held_out[:MEASURED]]
     plain, implicit = (folder / name / "model" for name in VARIANTS)
-    growths = compare_growth(plain, implicit, texts)
+    growths = compare_growth(plain, implicit, texts, progress)
+    solvers = compare_solvers(plain, texts, progress)
+    progress("pictures")
     pictures = save_pictures(folder, growths)
     counts = Counter(example.label for example in held_out)
     return {
         "examples": {"train": len(examples.train), "test": len(held_out)},
         "majority": max(counts.values()) / len(held_out),
-        "solvers": compare_solvers(plain, texts),
+        "solvers": solvers,
         "growth": encode(growths),
-        "files": [*(f"{name}/" for name in VARIANTS), "demo.json", *(p.name for p in pictures)],
+        "files": [
+            *(f"{name}/model/" for name in VARIANTS),
+            "demo.json",
+            *(p.name for p in pictures),
+        ],
     }
 
 

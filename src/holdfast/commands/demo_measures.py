@@ -1,6 +1,6 @@
 """What the demo measures besides accuracy: what solvers reach, what a perturbation becomes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,18 +13,26 @@ from holdfast.implicit.perturbation import SCHEMES, PerturbationGrowth, perturba
 from holdfast.solve import Anderson
 from holdfast.train.loading import quiet_transformers
 
+Progress = Callable[[str], None]
+
 SOLVERS: Mapping[str, Connection] = {
     "descent": im_bert,
     "anderson": Connection(scheme=ImplicitEuler(), solver=Anderson(), on_failure="keep"),
 }
 """Two solvers for the paper's equation: its own, and one that costs about half as much."""
 
+MEASUREMENTS = 4 + len(SOLVERS) + 1
+"""Parts that are told of: the growths, the solvers, and the pictures after them."""
 
-def compare_solvers(model: Path, texts: Sequence[str]) -> dict[str, list[dict[str, Any]]]:
+
+def compare_solvers(
+    model: Path, texts: Sequence[str], progress: Progress
+) -> dict[str, list[dict[str, Any]]]:
     """Return, for each solver, the residual of every layer before and after its solve."""
     plain, batch = _load(model, texts)
     readings = {}
     for name, connection in SOLVERS.items():
+        progress(f"residuals by {name}")
         with connect(plain, connection) as handle, torch.no_grad():
             plain(**batch)
             readings[name] = [vars(reading) for reading in handle.readings()]
@@ -32,22 +40,23 @@ def compare_solvers(model: Path, texts: Sequence[str]) -> dict[str, list[dict[st
 
 
 def compare_growth(
-    plain: Path, implicit: Path, texts: Sequence[str]
+    plain: Path, implicit: Path, texts: Sequence[str], progress: Progress
 ) -> tuple[PerturbationGrowth, ...]:
     """Return how a perturbation grows in both trained models, and with the paper's two schemes."""
     model, batch = _load(plain, texts)
-    schemes = {
-        "plain model": None,
-        "the same weights, Explicit": SCHEMES["Explicit"],
-        "the same weights, ImplicitEuler": SCHEMES["ImplicitEuler"],
-    }
     other, _ = _load(implicit, texts)
     handle = connected(other)
-    own = {"implicit model": handle.connection if handle else None}
-    return (
-        *perturbation_growth(model, batch, schemes),
-        *perturbation_growth(other, batch, own),
-    )
+    compared: list[tuple[str, PreTrainedModel, Connection | None]] = [
+        ("plain model", model, None),
+        ("the same weights, Explicit", model, SCHEMES["Explicit"]),
+        ("the same weights, ImplicitEuler", model, SCHEMES["ImplicitEuler"]),
+        ("implicit model", other, handle.connection if handle else None),
+    ]
+    growths: list[PerturbationGrowth] = []
+    for name, weights, connection in compared:
+        progress(f"a perturbation in {name}")
+        growths += perturbation_growth(weights, batch, {name: connection})
+    return tuple(growths)
 
 
 def _load(folder: Path, texts: Sequence[str]) -> tuple[PreTrainedModel, dict[str, Tensor]]:

@@ -1,12 +1,21 @@
 """The demo's result for a reader at a terminal."""
 
+import shlex
+import shutil
 import statistics
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from holdfast.commands.interval import percent_with_interval
-from holdfast.commands.table import paragraph, readable_bytes, table
+from holdfast.commands.interval import ACCURACY, percent_with_interval
+from holdfast.commands.table import paragraph, readable_bytes, table, terminal_width
+
+READING = (
+    "How to read it: where the intervals of the two accuracies overlap, these sentences cannot "
+    "tell the models apart; where a residual falls, the layer's equation was solved, and where it "
+    "rises, it was not."
+)
 
 Readings = Sequence[Mapping[str, Any]]
 
@@ -16,7 +25,7 @@ def demo_text(record: Mapping[str, Any], folder: Path) -> str:
     return "\n".join(
         [
             table(
-                ["model", "accuracy % (95 %)", "median residual", "seconds", "memory"],
+                ["model", ACCURACY, "median residual", "seconds", "memory"],
                 _models(record),
             ),
             paragraph(
@@ -34,8 +43,35 @@ def demo_text(record: Mapping[str, Any], folder: Path) -> str:
             "",
             f"{record['seconds']:.0f} seconds in all. Written to {folder}:",
             *(f"  {name}" for name in record["files"]),
+            "",
+            paragraph(READING),
+            "",
+            "Try next:",
+            *map(_command, _next(folder)),
         ]
     )
+
+
+def _next(folder: Path) -> list[list[str]]:
+    """Return two commands for the models that were made, each as parts that stay together."""
+    plain, implicit = (shlex.quote(str(folder / name / "model")) for name in ("plain", "implicit"))
+    return [
+        [f"{_program()} predict", f"--model {plain}", '"A gripping film."'],
+        [f"{_program()} inspect", f"--model {implicit}", '--text "A gripping film." "Dull."'],
+    ]
+
+
+def _command(parts: Sequence[str]) -> str:
+    """Return a command to copy, in one line where the terminal has room for it."""
+    line = "  " + " ".join(parts)
+    return line if len(line) <= terminal_width() else "  " + " \\\n    ".join(parts)
+
+
+def _program() -> str:
+    """Return what to type: `make demo` leaves the command in .venv/bin, not in the path."""
+    started = Path(sys.argv[0])
+    outside = started.name == "holdfast" and shutil.which("holdfast") is None
+    return shlex.quote(str(started)) if outside else "holdfast"
 
 
 def _models(record: Mapping[str, Any]) -> list[list[str]]:

@@ -1,6 +1,6 @@
 """The words of a command line, grouped into flags and their values."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from holdfast.errors import InputError
@@ -19,10 +19,14 @@ class Flag:
         return self.name.count(".")
 
 
-def split_flags(argv: Sequence[str]) -> list[Flag]:
-    """Return the flags of `argv` in order; `--a b c`, `--a=b` and `-h` are understood."""
-    groups: list[tuple[str, list[str]]] = []
-    for word in argv:
+def split_flags(argv: Sequence[str], free: str | None = None) -> list[Flag]:
+    """Return the flags of `argv` in order; `--a b c`, `--a=b` and `-h` are understood.
+
+    Words before the first flag and after `--` belong to the flag `free`, if there is one.
+    """
+    groups: list[tuple[str, list[str]]] = [] if free is None else [(free, [])]
+    ended = list(argv).index("--") if free is not None and "--" in argv else len(argv)
+    for word in argv[:ended]:
         if word == "-h":
             groups.append(("help", []))
         elif word.startswith("--"):
@@ -32,7 +36,18 @@ def split_flags(argv: Sequence[str]) -> list[Flag]:
             groups[-1][1].append(word)
         else:
             raise InputError(f"{word!r} is not an option; options start with --, as in --help.")
+    if free is not None:
+        groups.append((free, list(argv[ended + 1 :])))
     return [Flag(name, tuple(values)) for name, values in groups]
+
+
+def free_surplus(flags: Sequence[Flag], free: str, takes: Mapping[str, int]) -> list[Flag]:
+    """Hand the words a flag does not take, counted by `takes`, on to the flag `free`."""
+    kept = []
+    for flag in flags:
+        count = takes.get(flag.name, len(flag.values))
+        kept += [Flag(flag.name, flag.values[:count]), Flag(free, flag.values[count:])]
+    return [flag for flag in kept if flag.name != free or flag.values]
 
 
 def gather(flags: Sequence[Flag], name: str) -> tuple[str, ...]:

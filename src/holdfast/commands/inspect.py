@@ -9,23 +9,19 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from transformers import (
-    AutoModelForSequenceClassification,
-    AutoTokenizer,
-    PreTrainedModel,
-    PreTrainedTokenizerBase,
-)
+from transformers import PreTrainedModel
 
 from holdfast.commands.inspect_text import inspection_text
 from holdfast.commands.pictures import save_pictures
+from holdfast.commands.progress import steps
 from holdfast.commands.settings import Interface
-from holdfast.data import ensure_padding
 from holdfast.errors import InputError
-from holdfast.implicit import PRESETS, Connection, connect, require_safetensors
+from holdfast.implicit import PRESETS, Connection, connected, find_layers
 from holdfast.implicit.checkpoint import read_connection
 from holdfast.implicit.inspection import Inspection, inspect_model
+from holdfast.implicit.perturbation import SCHEMES, Connections
 from holdfast.record import describe_environment, encode
-from holdfast.train.loading import quiet_transformers
+from holdfast.train.loading import Classifier, open_classifier
 
 
 @dataclass(frozen=True)
@@ -52,14 +48,18 @@ class InspectOptions:
     """Of the directions that are drawn, and of a head the checkpoint does not have."""
 
 
+PARTS = 4  # that inspect_model tells of
 INTERFACE = Interface(
     "inspect",
     "Show what happens inside a model on a few texts: how well each layer's equation is solved, "
     "how steep it is, whether a text gives the same answer in every batch, what it costs, and how "
-    "a perturbation grows with each scheme.",
+    "a perturbation grows with each scheme. Without --preset and --connection options the model "
+    "is inspected as it was saved: with the connection of its connection.json, or plain.",
     InspectOptions,
     switches={"json": "print everything as one JSON object"},
-    sources={"preset": f"connection to start from: {', '.join(PRESETS)}"},
+    sources={
+        "preset": f"connect the model by this: {', '.join(PRESETS)}; without it, as it was saved"
+    },
     presets=PRESETS,
 )
 
@@ -69,17 +69,19 @@ def run(argv: Sequence[str]) -> None:
     options, given = INTERFACE.read(argv)
     texts = gather_texts(options)
     check_output(options.output)
-    model, tokenizer = load_model(options, keep_own="preset" not in given)
-    inspection = inspect_model(
-        model,
-        tokenizer,
-        texts,
-        max_length=options.max_length,
-        perturbation=options.perturbation,
-        iterations=options.iterations,
-        seed=options.seed,
-        progress=lambda step: print(f"inspecting: {step}", file=sys.stderr),
-    )
+    classifier = load_model(options, keep_own="preset" not in given)
+    with steps("inspecting", PARTS) as progress:
+        inspection = inspect_model(
+            classifier.model,
+            classifier.tokenizer,
+            texts,
+            max_length=options.max_length,
+            perturbation=options.perturbation,
+            schemes=other_schemes(classifier.model),
+            iterations=options.iterations,
+            seed=options.seed,
+            progress=progress,
+        )
     found = record(options, texts, inspection)
     print(json.dumps(found) if "json" in given else inspection_text(inspection))
     if options.output is not None:
@@ -117,33 +119,22 @@ def check_output(folder: Path | None) -> None:
         raise InputError(f"Nothing can be written in {existing}; choose another --output.")
 
 
-def load_model(
-    options: InspectOptions, *, keep_own: bool
-) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
-    """Load a classifier in fp32 and connect it: as asked, else as its checkpoint says."""
-    name, folder = options.model, Path(options.model)
-    if folder.exists() or folder.is_absolute() or name.startswith((".", "~")):
-        require_safetensors(folder)
-    connection = options.connection or (read_connection(folder) if keep_own else None)
+def load_model(options: InspectOptions, *, keep_own: bool) -> Classifier:
+    """Load a classifier and connect it: as asked, else as its checkpoint says."""
+    own = read_connection(Path(options.model)) if keep_own else None
     torch.manual_seed(options.seed)
-    with quiet_transformers():
-        try:
-            tokenizer = AutoTokenizer.from_pretrained(name)
-            model = AutoModelForSequenceClassification.from_pretrained(
-                name,
-                use_safetensors=True,
-                dtype=torch.float32,
-                # Fused attention has no second derivative.
-                attn_implementation="eager"
-                if connection and connection.needs_second_order
-                else None,
-            )
-        except Exception as error:  # whatever the Hub, the file formats or the architectures raise
-            reason = str(error).strip().partition("\n")[0].rstrip(".")
-            raise InputError(f"{name} could not be loaded as a classifier ({reason}).") from error
-    if connection is not None:
-        connect(model, connection)
-    return model.eval(), ensure_padding(tokenizer, model)
+    classifier = open_classifier(options.model, options.connection or own)
+    classifier.model.eval()  # type: ignore[no-untyped-call]
+    return classifier
+
+
+def other_schemes(model: PreTrainedModel) -> Connections:
+    """Return the schemes to compare with, less the one that the whole model is connected by."""
+    handle = connected(model)
+    if handle is None or len(handle.layers) < len(find_layers(model)):
+        return SCHEMES
+    own = handle.connection.scheme
+    return {name: other for name, other in SCHEMES.items() if other is None or other.scheme != own}
 
 
 def record(options: InspectOptions, texts: Sequence[str], inspection: Inspection) -> dict[str, Any]:

@@ -2,6 +2,9 @@
 
 import math
 
+ACCURACY = "accuracy\N{NO-BREAK SPACE}% (95\N{NO-BREAK SPACE}%)"
+"""What stands above an accuracy with its interval."""
+
 Z = 1.959964  # two-sided 95 % of the normal distribution
 
 

@@ -2,13 +2,15 @@
 
 import json
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from holdfast.commands.settings import Interface
 from holdfast.commands.table import paragraph, table
-from holdfast.errors import InputError
+from holdfast.data.hub import cache_if_unreachable
+from holdfast.errors import InputError, first_line
 
 
 @dataclass(frozen=True)
@@ -19,16 +21,16 @@ class ModelsOptions:
     """Folder of a checkpoint, or a name on the Hub: describe this one model."""
 
 
-NOTE = (
-    "For classification. Layers are counted from 1 in this order. A connected model cannot "
-    "generate with a key-value cache: every evaluation of a solve would append to it."
-)
 INTERFACE = Interface(
     "models",
     "List the model families whose layers can be connected and where each keeps them, or describe "
     "one model.",
     ModelsOptions,
     switches={"json": "print the list or the description as one JSON object"},
+)
+NOTE = (
+    "For classification. Layers are counted from 1 in this order. A connected model cannot "
+    "generate with a key-value cache: every evaluation of a solve would append to it."
 )
 
 
@@ -69,7 +71,7 @@ def describe(name: str) -> dict[str, Any]:
         described["layers"] = len(find_layers(model))
         described["refused"] = None
     except ValueError as error:  # no classifier of this family, or InputError: not supported
-        return {**described, "refused": _first_line(error)}
+        return {**described, "refused": first_line(error)}
     described["parameters"] = sum(parameter.numel() for parameter in model.parameters())
     described["safetensors"] = any(folder.glob("*.safetensors")) if folder.is_dir() else None
     connection = _connection(folder)
@@ -83,11 +85,12 @@ def _config(name: str) -> Any:
     if folder.is_dir() and not (folder / "config.json").is_file():
         raise InputError(f"{name} holds no config.json; give the folder of a model checkpoint.")
     try:
-        return AutoConfig.from_pretrained(name)
+        with nullcontext() if folder.is_dir() else cache_if_unreachable():
+            return AutoConfig.from_pretrained(name)
     except (OSError, ValueError) as error:
         raise InputError(
             f"{name} is not the folder of a model that can be read, nor a name the Hub answers to "
-            f"({_first_line(error)})."
+            f"({first_line(error)})."
         ) from error
 
 
@@ -95,10 +98,6 @@ def _connection(folder: Path) -> Any:
     from holdfast.implicit.checkpoint import read_connection
 
     return read_connection(folder)
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().partition("\n")[0].rstrip(".")
 
 
 def _listing(found: dict[str, Any]) -> str:

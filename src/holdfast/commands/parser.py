@@ -22,6 +22,21 @@ WORDS = {
     Path: "a path",
     type(None): "null",
 }
+SHARED = {
+    "scheme": "The equation between a layer's input and its output",
+    "solver": "How the equation is solved",
+    "gradient": "How training differentiates the solution",
+    "step": "How much of the layer's output is added",
+    "theta": "Weight of the new state: 0 is the untouched model, 1 the implicit step",
+    "max_steps": "Most evaluations of the layer in one solve",
+    "tolerance": "Relative residual at which an example is solved",
+    "damping": "Share of each step that is taken, above 0; 1 takes all of it",
+    "steps": "Number of steps",
+    "step_size": "Length of a step along the gradient",
+    "norm": "What is descended on: a norm of the residual",
+    "backward_solver": "How the equation of the gradient is solved",
+}
+"""Words for fields that several schemes, solvers and gradients share, where they have none."""
 LONGEST_LIST = 26  # choices beside a flag; longer ones go into its text, to fit narrow terminals
 PLACEHOLDERS = {int: "N", float: "X", bool: "[BOOL]", Path: "PATH"}
 
@@ -105,7 +120,7 @@ def _explanation(option: Option) -> str:
     documented = {
         item.arg_name: item.description for item in parse_from_object(option.owner).params
     }
-    text = " ".join((documented.get(field) or "").split()).rstrip(".")
+    text = " ".join((documented.get(field) or SHARED.get(field, "")).split()).rstrip(".")
     if _placeholder(option.type) == "NAME":
         text = f"{text}; {expected(option.type)}" if text else expected(option.type)
     if option.default is REQUIRED:

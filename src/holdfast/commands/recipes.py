@@ -57,6 +57,6 @@ def _section(tree: Mapping[str, Any], prefix: str) -> Iterator[str]:
             # JSON's strings, numbers, booleans and lists of them are TOML's as well.
             yield f"{key} = {json.dumps(value, ensure_ascii=False)}"
     for key, value in tree.items():
-        if isinstance(value, Mapping):
+        if isinstance(value, Mapping) and value:
             yield f"\n[{prefix}{key}]"
             yield from _section(value, f"{prefix}{key}.")

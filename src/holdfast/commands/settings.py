@@ -3,14 +3,15 @@
 Who wins: flags, then recipes from the last to the first, then the defaults of the dataclass.
 `--preset NAME` is a flag for the whole connection; a recipe may name a preset too, on which its
 `[connection]` section is laid. Values are read by `jsonargparse` with the type of their field,
-and the whole is built by `holdfast.record.decode`, as a saved configuration is.
+and the whole is built by `holdfast.record.decode`, as a saved configuration is. The unions of
+dataclasses are not left to `jsonargparse`: untagged, they leak settings of one class into another.
 """
 
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Generic, TypeVar, get_type_hints
+from typing import Any, Generic, TypeVar, get_origin, get_type_hints
 
-from holdfast.commands.flags import Flag, split_flags
+from holdfast.commands.flags import Flag, free_surplus, split_flags
 from holdfast.commands.layout import REQUIRED, Tree, choices, flatten, nearest, options
 from holdfast.commands.parser import Table, help_text, parse_values
 from holdfast.commands.settle import settle
@@ -32,10 +33,12 @@ class Interface(Generic[T]):
     sources: Mapping[str, str] = dataclasses.field(default_factory=dict)
     """Of `config` and `preset` those the command takes, and what each does."""
     presets: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    free: str | None = None
+    """The field of `config` that takes the words which belong to no option."""
 
     def read(self, argv: Sequence[str]) -> tuple[T, frozenset[str]]:
         """Return the configuration and the names of the switches given; `--help` ends here."""
-        flags = split_flags(argv)
+        flags = self._split(argv)
         outside = [flag for flag in flags if flag.name in self._outside()]
         inside = [flag for flag in flags if flag not in outside]
         self._check_counts(outside)
@@ -56,7 +59,19 @@ class Interface(Generic[T]):
         listed = {f"--{name} NAME": text for name, text in self.sources.items()}
         listed |= {f"--{name.replace('_', '-')}": text for name, text in self.switches.items()}
         listed["--help"] = "show this and exit; the options of the classes chosen are listed"
-        return help_text(f"holdfast {self.command} [options]", self.about, listed, table)
+        words = f" [{self.free} ...]" if self.free else ""
+        usage = f"holdfast {self.command} [options]{words}"
+        return help_text(usage, self.about, listed, table)
+
+    def _split(self, argv: Sequence[str]) -> list[Flag]:
+        flags = split_flags(argv, self.free)
+        if self.free is None:
+            return flags
+        takes = dict.fromkeys(self.sources, 1) | dict.fromkeys((*self.switches, "help"), 0)
+        for option in options(self.config, {}):
+            if get_origin(option.type) is not tuple:
+                takes[option.name] = 1
+        return free_surplus(flags, self.free, takes)
 
     def _outside(self) -> set[str]:
         return {*self.sources, *self.switches, "help"}

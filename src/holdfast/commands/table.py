@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from itertools import zip_longest
 
 GAP = "  "
+NBSP = "\N{NO-BREAK SPACE}"
 NARROWEST = 16  # a wrapped column narrower than this is harder to read than blocks
 
 Row = Sequence[str]
@@ -35,26 +36,38 @@ def table(header: Row, rows: Sequence[Row], width: int | None = None) -> str:
 
 
 def _lengths(columns: Sequence[Row], width: int) -> list[int] | None:
-    """Return how wide each column is, the widest narrowed until all fit; None: they cannot."""
+    """Return how wide each column is, the widest narrowed until all fit; None: they cannot.
+
+    No column gets narrower than its longest word.
+    """
     lengths = [max(map(len, column)) for column in columns]
+    least = [max(NARROWEST, *map(_longest_word, column)) for column in columns]
     while sum(lengths) + len(GAP) * (len(lengths) - 1) > width:
-        widest = lengths.index(max(lengths))
-        if lengths[widest] <= NARROWEST:
+        spare = [length if length > low else 0 for length, low in zip(lengths, least, strict=True)]
+        if not any(spare):
             return None
-        lengths[widest] -= 1
+        lengths[spare.index(max(spare))] -= 1
     return lengths
 
 
+def _longest_word(cell: str) -> int:
+    return max(map(len, cell.split(" ")))  # NBSP holds words together
+
+
 def _row(cells: Row, lengths: Sequence[int], right: Sequence[bool]) -> str:
-    wrapped = [textwrap.wrap(cell, length) for cell, length in zip(cells, lengths, strict=True)]
+    wrapped = [_lines(cell, length) for cell, length in zip(cells, lengths, strict=True)]
     lines = []
     for parts in zip_longest(*wrapped, fillvalue=""):
         aligned = [
             part.rjust(length) if to_right else part.ljust(length)
             for part, length, to_right in zip(parts, lengths, right, strict=True)
         ]
-        lines.append(GAP.join(aligned).rstrip())
+        lines.append(GAP.join(aligned).rstrip().replace(NBSP, " "))
     return "\n".join(lines)
+
+
+def _lines(cell: str, length: int) -> list[str]:
+    return textwrap.wrap(cell, length, break_on_hyphens=False)
 
 
 def _blocks(header: Row, rows: Sequence[Row], width: int) -> str:
@@ -72,6 +85,7 @@ def _fields(names: Row, cells: Row, width: int) -> list[str]:
 
 def _wrap(text: str, width: int, indent: str) -> str:
     hanging = indent + GAP
+    text = text.replace(NBSP, " ")
     return textwrap.fill(text, width, initial_indent=indent, subsequent_indent=hanging)
 
 

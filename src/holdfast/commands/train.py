@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import redirect_stdout
 from typing import Any
 
-from holdfast.commands.interval import percent_with_interval
+from holdfast.commands.interval import ACCURACY, percent_with_interval
 from holdfast.commands.layout import to_tree
 from holdfast.commands.recipes import write_recipe
 from holdfast.commands.settings import Interface
@@ -25,7 +25,7 @@ SWITCHES = {
 }
 SOURCES = {
     "config": "recipe: a TOML file, or the name of one that comes with Holdfast; flags win over it",
-    "preset": f"connection to start from: {', '.join(PRESETS)}",
+    "preset": f"connection to start from: {', '.join(PRESETS)}; without it, the plain model",
 }
 INTERFACE = Interface("train", ABOUT, TrainConfig, SWITCHES, SOURCES, PRESETS)
 DEEPEST = 1000  # no model is deeper: layers can be read before the model is
@@ -54,6 +54,7 @@ def summary(result: TrainResult) -> dict[str, Any]:
         "readings": [dict(reading) for reading in result.readings],
         "best_step": result.best_step,
         "seconds": result.seconds,
+        "seconds_this_run": result.seconds_this_run,
         "peak_memory_bytes": result.peak_memory_bytes,
         "already_done": result.already_done,
     }
@@ -66,7 +67,7 @@ def shown(result: TrainResult) -> str:
     lines = [
         paragraph(f"{state}: {cost}, best checkpoint at step {result.best_step}"),
         "",
-        table(["measured on", "loss", "accuracy % (95 %)"], _measured(result)),
+        table(["measured on", "loss", ACCURACY], _measured(result)),
     ]
     if result.readings:
         lines += ["", readings_table(result.readings)]

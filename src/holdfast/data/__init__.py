@@ -21,13 +21,14 @@ from holdfast.data.task import Example, Task
 from holdfast.data.tasks import TASKS, find_task
 
 if TYPE_CHECKING:
-    from holdfast.data.encoding import EncodedExamples, PadBatch, ensure_padding
+    from holdfast.data.encoding import EncodedExamples, Item, PadBatch, ensure_padding
 
 __all__ = [
     "TASKS",
     "DemoParts",
     "EncodedExamples",
     "Example",
+    "Item",
     "PadBatch",
     "Source",
     "Split",
@@ -49,7 +50,7 @@ __all__ = [
     "task_from_file",
 ]
 
-_NEED_TORCH = ("EncodedExamples", "PadBatch", "ensure_padding")
+_NEED_TORCH = ("EncodedExamples", "Item", "PadBatch", "ensure_padding")
 
 
 def __getattr__(name: str) -> Any:

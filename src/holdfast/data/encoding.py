@@ -1,7 +1,7 @@
 """Examples as token ids, and batches padded to their longest text."""
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -18,8 +18,9 @@ class EncodedExamples(torch.utils.data.Dataset[Item]):
     """Examples tokenised once, in one batch; of a pair, the longer text is cut first.
 
     An item holds what the tokenizer gives (`input_ids`, `attention_mask`, for some models
-    `token_type_ids`), the code `labels`, and `ids`, the example's place in `examples`. The model
-    knows no `ids`: a `Trainer` keeps them only with `remove_unused_columns=False`.
+    `token_type_ids`), `movable`, 1 on tokens that are not special, the code `labels`, and `ids`,
+    the example's place in `examples`. The model knows neither `movable` nor `ids`: a plain
+    `Trainer` drops them, `RobustTrainer` keeps them for its objective.
     """
 
     def __init__(
@@ -27,6 +28,20 @@ class EncodedExamples(torch.utils.data.Dataset[Item]):
     ) -> None:
         self.examples = tuple(examples)
         self._columns = _tokenise(self.examples, tokenizer, max_length)
+
+    @classmethod
+    def from_columns(
+        cls, examples: Sequence[Example], columns: Mapping[str, Sequence[list[int]]]
+    ) -> "EncodedExamples":
+        """Return examples that were tokenised elsewhere: one list of numbers each and column."""
+        encoded = cls.__new__(cls)
+        encoded.examples, encoded._columns = tuple(examples), dict(columns)
+        return encoded
+
+    @property
+    def longest(self) -> int:
+        """Tokens of the longest example."""
+        return max(map(len, self._columns["input_ids"]))
 
     def __len__(self) -> int:
         return len(self.examples)
@@ -38,13 +53,20 @@ class EncodedExamples(torch.utils.data.Dataset[Item]):
 
 def _tokenise(
     examples: Sequence[Example], tokenizer: PreTrainedTokenizerBase, max_length: int
-) -> dict[str, list[list[int]]]:
+) -> dict[str, Sequence[list[int]]]:
     if not examples:
         raise InputError("There are no examples to encode; pass at least one.")
     texts = [list(column) for column in zip(*(e.texts for e in examples), strict=True)]
     _check_length(tokenizer, max_length, pair=len(texts) == 2)
-    encoded = tokenizer(*texts, truncation="longest_first", max_length=max_length)
-    return dict(encoded.items())
+    encoded = tokenizer(
+        *texts,
+        truncation="longest_first",
+        max_length=max_length,
+        return_special_tokens_mask=True,
+    )
+    columns = dict(encoded.items())
+    special = columns.pop("special_tokens_mask")
+    return {**columns, "movable": [[1 - flag for flag in row] for row in special]}
 
 
 def _check_length(tokenizer: PreTrainedTokenizerBase, max_length: int, *, pair: bool) -> None:

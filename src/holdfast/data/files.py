@@ -83,7 +83,7 @@ def to_examples(task: Task, split: str, rows: Iterable[Row]) -> list[Example]:
         if name == no_label:
             unlabelled += 1
             continue
-        texts = tuple(_text(row, column) for column in task.texts)
+        texts = tuple(text_of(row, column) for column in task.texts)
         examples.append(Example(f"{split}:{row.number}", texts, _code(row, task, codes, name)))
     if not examples:
         raise InputError(f"No row of {task.name}, {split}, has a label; choose another split.")
@@ -104,7 +104,8 @@ def check_two_classes(examples: Iterable[Example], what: str) -> None:
 
 def _value(row: Row, column: str) -> object:
     if column not in row.values:
-        raise InputError(f"{row.where}: there is no column {column!r}{_columns(row)}.")
+        where = row.header or row.where
+        raise InputError(f"{where}: there is no column {column!r}{_columns(row)}.")
     return row.values[column]
 
 
@@ -120,7 +121,8 @@ def _columns(row: Row) -> str:
     return f"; name one of {names}"
 
 
-def _text(row: Row, column: str) -> str:
+def text_of(row: Row, column: str) -> str:
+    """Return the text in a column, or say why no model could read it."""
     value = _value(row, column)
     if not isinstance(value, str):
         raise InputError(

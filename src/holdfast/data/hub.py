@@ -1,13 +1,16 @@
-"""Tasks from the Hugging Face Hub, through `datasets`."""
+"""Tasks from the Hugging Face Hub, through `datasets`; and what to do when it does not answer."""
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 
 from holdfast.data.files import Source, Split, to_examples
 from holdfast.data.rows import Row
 from holdfast.data.task import Example, Task
-from holdfast.errors import InputError
+from holdfast.errors import InputError, first_line
+
+PATIENCE = 4.0  # seconds that the Hub has to answer at all
 
 
 def read_hub_split(task: Task, split: str) -> Split:
@@ -26,6 +29,32 @@ def read_hub_split(task: Task, split: str) -> Split:
     return Split(examples, Source(where, _checksum(examples), len(examples), dropped))
 
 
+@contextmanager
+def cache_if_unreachable() -> Iterator[None]:
+    """Ask once whether the Hub answers; where it does not, let only its cache be read.
+
+    The Hub's own client asks six times for each file, for half a minute, and prints every try.
+    """
+    from huggingface_hub import constants
+
+    before = constants.HF_HUB_OFFLINE
+    constants.HF_HUB_OFFLINE = before or not _answers(constants.ENDPOINT)
+    try:
+        yield
+    finally:
+        constants.HF_HUB_OFFLINE = before
+
+
+def _answers(address: str) -> bool:
+    from huggingface_hub import get_session
+
+    try:
+        answer = get_session().head(address, timeout=PATIENCE)
+    except Exception:  # which ones depends on the client that huggingface_hub brings
+        return False
+    return int(answer.status_code) < 500  # a proxy answers for a Hub that it cannot reach
+
+
 def _download(task: Task, split: str) -> Iterable[Mapping[str, object]]:
     if task.hub is None:
         raise InputError(f"Task {task.name} is not on the Hub; pass a folder that holds its files.")
@@ -36,14 +65,15 @@ def _download(task: Task, split: str) -> Iterable[Mapping[str, object]]:
             "The package `datasets`, which reads from the Hub, is not installed; "
             f"pass a folder that holds {task.name}/{split}.jsonl, or `pip install datasets`."
         ) from None
+    from_datasets = datasets.exceptions.DatasetsError
     try:
         rows: Iterable[Mapping[str, object]]
-        rows = datasets.load_dataset(task.hub, task.hub_config, split=split)
-    except Exception as error:  # whatever its HTTP stack, its cache or its parsers raise
-        reason = str(error).strip().partition("\n")[0].rstrip(".") or type(error).__name__
+        with cache_if_unreachable():
+            rows = datasets.load_dataset(task.hub, task.hub_config, split=split)
+    except (OSError, ValueError, RuntimeError, ImportError, from_datasets) as error:
         raise InputError(
-            f"The split {split!r} of {task.name} could not be loaded from the Hub ({reason}); "
-            f"pass a folder that holds {task.name}/{split}.jsonl."
+            f"The split {split!r} of {task.name} could not be loaded from the Hub or its cache "
+            f"({first_line(error)}); pass a folder that holds {task.name}/{split}.jsonl."
         ) from error
     return rows
 

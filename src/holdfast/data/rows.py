@@ -17,6 +17,8 @@ from typing import Any
 
 from holdfast.errors import InputError
 
+_Record = tuple[str, Mapping[str, object], str | None]  # place, columns, place of their names
+
 SUFFIXES = (".jsonl", ".json", ".csv", ".tsv")
 
 _QUOTED = re.compile(r'"(?:[^"]|"")*"')
@@ -30,6 +32,8 @@ class Row:
     number: int
     where: str
     values: Mapping[str, object]
+    header: str | None = None
+    """Where the columns are named, if that is not in the row itself."""
 
 
 def read_rows(path: Path) -> list[Row]:
@@ -37,15 +41,15 @@ def read_rows(path: Path) -> list[Row]:
     if not path.is_file():
         raise InputError(f"{path} is not a file; pass the path of a file that exists.")
     rows = [
-        Row(number, f"{path}, {place}", values)
-        for number, (place, values) in enumerate(_records(path))
+        Row(number, f"{path}, {place}", values, header and f"{path}, {header}")
+        for number, (place, values, header) in enumerate(_records(path))
     ]
     if not rows:
         raise InputError(f"{path} is empty or holds a header only; expected at least one row.")
     return rows
 
 
-def _records(path: Path) -> Iterator[tuple[str, Mapping[str, object]]]:
+def _records(path: Path) -> Iterator[_Record]:
     match path.suffix.lower():
         case ".jsonl":
             return _json_lines(path)
@@ -91,13 +95,11 @@ def _not_utf8(path: Path) -> InputError:
     )
 
 
-def _table(
-    path: Path, records: Iterator[tuple[int, list[str]]]
-) -> Iterator[tuple[str, Mapping[str, object]]]:
+def _table(path: Path, records: Iterator[tuple[int, list[str]]]) -> Iterator[_Record]:
     header: list[str] | None = None
     for line, fields in records:
         if header is None:
-            header = _header(path, fields)
+            header, named = _header(path, fields), f"line {line} (the header)"
         elif len(fields) != len(header):
             raise InputError(
                 f"{path}, line {line}: the row has {len(fields)} fields and the header "
@@ -105,7 +107,7 @@ def _table(
                 "into a .csv field in double quotes, or write .jsonl."
             )
         else:
-            yield f"line {line}", dict(zip(header, fields, strict=True))
+            yield f"line {line}", dict(zip(header, fields, strict=True)), named
 
 
 def _header(path: Path, fields: list[str]) -> list[str]:
@@ -155,21 +157,21 @@ def _unquoted(field: str) -> str:
     return field[1:-1].replace('""', '"') if _QUOTED.fullmatch(field) else field
 
 
-def _json_lines(path: Path) -> Iterator[tuple[str, Mapping[str, object]]]:
+def _json_lines(path: Path) -> Iterator[_Record]:
     for number, line in enumerate(_lines(path), start=1):
         if line.strip():
             place = f"line {number}"
-            yield place, _object(path, place, _parse(path, place, line))
+            yield place, _object(path, place, _parse(path, place, line)), None
 
 
-def _json(path: Path) -> Iterator[tuple[str, Mapping[str, object]]]:
+def _json(path: Path) -> Iterator[_Record]:
     """Read a list of objects, or JSON lines, which many files named .json are."""
     text = "".join(_lines(path))
     if not text.lstrip().startswith("["):
         yield from _json_lines(path)
         return
     for number, value in enumerate(_parse(path, "line 1", text), start=1):
-        yield f"row {number}", _object(path, f"row {number}", value)
+        yield f"row {number}", _object(path, f"row {number}", value), None
 
 
 def _parse(path: Path, place: str, text: str) -> Any:

@@ -18,7 +18,7 @@ from transformers import PreTrainedModel
 from holdfast.implicit.connect import connected
 from holdfast.implicit.layer_call import LayerCall, hidden_of
 from holdfast.implicit.layers import find_layers
-from holdfast.implicit.padding import real_tokens
+from holdfast.implicit.padding import real_tokens, share_padding
 
 Batch = Mapping[str, Tensor]
 
@@ -69,7 +69,7 @@ def capture_layers(
     `shift` is added to what the first layer is given: a perturbed initial value.
     """
     records: list[LayerRecord] = []
-    handles = _record(model, records)
+    handles = [*share_padding(model), *_record(model, records)]
     if shift is not None:
         handles.append(_shift(find_layers(model)[0], shift))
     try:

@@ -1,6 +1,7 @@
 """Saving and loading: a plain Hugging Face checkpoint and, beside it, `connection.json`."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -44,14 +45,16 @@ def note_connection(model: PreTrainedModel, folder: Path) -> None:
 
 
 def write_connection(connection: Connection, folder: Path) -> None:
-    """Write `connection.json` into a checkpoint folder."""
+    """Write `connection.json` into a checkpoint folder, whole or not at all."""
     content = {
         "format": FORMAT,
         "holdfast": version(),
         "commit": commit(),
         "connection": encode(connection),
     }
-    (folder / FILE_NAME).write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+    unfinished = folder / f"{FILE_NAME}.{os.getpid()}"
+    unfinished.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+    os.replace(unfinished, folder / FILE_NAME)
 
 
 def read_connection(folder: Path) -> Connection | None:

@@ -13,6 +13,7 @@ from transformers import PreTrainedModel
 from holdfast.errors import InputError
 from holdfast.implicit.connection import LayerHook
 from holdfast.implicit.layers import find_layers
+from holdfast.implicit.padding import share_padding
 from holdfast.implicit.readings import LayerReading
 from holdfast.implicit.spec import Connection, parse_layers
 
@@ -30,20 +31,20 @@ class Connected:
     handles: list[RemovableHandle]
 
     def readings(self) -> list[LayerReading]:
-        """Return, for each connected layer, what its last calls reached."""
+        """Return, for each connected layer, what its calls reached since the last reset."""
         return [hook.reading() for hook in self.hooks]
 
     def reset(self) -> None:
         """Forget the readings so far."""
         for hook in self.hooks:
-            hook.solutions.clear()
+            hook.tally.clear()
 
     def remove(self) -> None:
         """Leave the model as if it had never been connected; safe to repeat."""
         for handle in self.handles:
             handle.remove()
         if connected(self.model) is self:
-            delattr(self.model, _ATTRIBUTE)
+            delattr(self.model.base_model, _ATTRIBUTE)
             _forget_compiled_code()
 
     def __enter__(self) -> "Connected":
@@ -61,8 +62,11 @@ class Connected:
 
 
 def connected(model: PreTrainedModel) -> Connected | None:
-    """Return the handle of a connected model; None for a plain one."""
-    handle: Connected | None = getattr(model, _ATTRIBUTE, None)
+    """Return the handle of a connected model; None for a plain one.
+
+    It is kept on the body, so that it is found with and without a head, whichever was connected.
+    """
+    handle: Connected | None = getattr(model.base_model, _ATTRIBUTE, None)
     return handle
 
 
@@ -73,12 +77,13 @@ def connect(model: PreTrainedModel, connection: Connection) -> Connected:
     _check(model, layers, connection)
     hooks = [LayerHook(number, layers[number - 1], connection) for number in numbers]
     handles = [model.base_model.register_forward_pre_hook(NoCache(model), with_kwargs=True)]
+    handles += share_padding(model)
     for hook in hooks:
         handles += _add(hook, layers[hook.number - 1])
     others = [layer for number, layer in enumerate(layers, start=1) if number not in numbers]
     handles += [layer.register_forward_hook(_leave_alone) for layer in others]
     handle = Connected(model, connection, numbers, hooks, handles)
-    setattr(model, _ATTRIBUTE, handle)
+    setattr(model.base_model, _ATTRIBUTE, handle)
     _forget_compiled_code()
     return handle
 

@@ -5,9 +5,9 @@ Beside the paper's Algorithm 1: line 1 is `start`, lines 2 to 6 are the solver, 
 
 import inspect
 import warnings
-from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import torch
@@ -22,8 +22,8 @@ from holdfast.implicit.layer_call import (
     with_hidden,
 )
 from holdfast.implicit.padding import real_tokens
-from holdfast.implicit.readings import REMEMBERED_CALLS, LayerReading, read
-from holdfast.implicit.spec import Connection, Explicit, Theta
+from holdfast.implicit.readings import LayerReading, Tally
+from holdfast.implicit.spec import Connection
 from holdfast.solve import Solution
 from holdfast.solve.solution import at_least_float32
 
@@ -43,11 +43,20 @@ class LayerMap:
 
     def __call__(self, point: Tensor) -> Tensor:
         """Return g(point)."""
-        return self.masked(self.offset + self.weight * at_least_float32(self.phi(point)))
+        return self.masked(self.around(at_least_float32(self.phi(point))))
+
+    def around(self, image: Tensor) -> Tensor:
+        """Return offset + weight * image, for an image of phi."""
+        return torch.add(self.offset, image, alpha=self.weight)
 
     def masked(self, states: Tensor) -> Tensor:
         """Return these states with the padding set to zero."""
-        return states if self.real is None else torch.where(self.real, states, 0.0)
+        return states if self.real is None else torch.where(self.real, states, self._zero)
+
+    @cached_property
+    def _zero(self) -> Tensor:
+        # made once: a bare number in `torch.where` is copied to the device at every evaluation
+        return self.offset.new_zeros(())
 
     def narrow(self, rows: Tensor) -> "LayerMap | None":
         """Return the map of some examples alone, for a solver that has finished the others."""
@@ -65,7 +74,7 @@ class LayerHook:
         self.number = number
         self.connection = connection
         self.names = list(inspect.signature(layer.forward).parameters)
-        self.solutions: deque[Solution] = deque(maxlen=REMEMBERED_CALLS)
+        self.tally = Tally()
         self.randomness: RandomState | None = None
         self.warned = False
 
@@ -79,10 +88,8 @@ class LayerHook:
     ) -> Any:
         """Return the output with h' in place of phi(h)."""
         h, image, scheme = self._hidden(args, kwargs), hidden_of(output), self.connection.scheme
-        if isinstance(scheme, Explicit):
-            return with_hidden(output, h + scheme.step * image)
-        if isinstance(scheme, Theta) and scheme.theta == 0.0:
-            return output
+        if scheme.weight == 0.0:  # h' stands alone: nothing to solve
+            return with_hidden(output, scheme.equation(h, image)[0])
         arguments = {**dict(zip(self.names, args, strict=False)), **kwargs}
         refuse_cache(arguments)
         solved = self._solve(module, arguments, h, image)
@@ -120,21 +127,20 @@ class LayerHook:
         )
 
     def _solution(self, phi: LayerCall, h: Tensor, image: Tensor) -> Solution:
-        scheme = self.connection.scheme
-        assert not isinstance(scheme, Explicit)
-        offset, weight = scheme.equation(h, image)
-        start = offset + weight * image
+        offset, weight = self.connection.scheme.equation(h, image)
         g = LayerMap(phi, offset, weight, real_tokens(phi.arguments, h))
+        whole = g.around(image)
+        start = g.masked(whole)
         # g(h) has been computed by the layer's own call: a pair the solver need not pay for
-        known = (g.masked(h), g.masked(start))
-        solution = self.connection.gradient(self.connection.solver, g, g.masked(start), known)
+        known = (g.masked(h), start)
+        solution = self.connection.gradient(self.connection.solver, g, start, known)
         if g.real is None:
             return solution
         # nothing real depends on padding: without its derivative the first call's graph is freed
-        return replace(solution, value=torch.where(g.real, solution.value, start.detach()))
+        return replace(solution, value=torch.where(g.real, solution.value, whole.detach()))
 
     def _note(self, solution: Solution) -> None:
-        self.solutions.append(replace(solution, value=solution.residual))
+        self.tally.add(solution)
         policy = self.connection.on_failure
         if policy == "keep" or (policy == "warn" and self.warned):
             return
@@ -151,5 +157,5 @@ class LayerHook:
         warnings.warn(message, stacklevel=2)
 
     def reading(self) -> LayerReading:
-        """Return what the last calls of this layer reached."""
-        return read(self.number, self.solutions)
+        """Return what the calls of this layer reached."""
+        return self.tally.reading(self.number)

@@ -12,6 +12,7 @@ from holdfast.errors import InputError
 from holdfast.implicit.capture import Batch, LayerRecord, capture_layers, plain_twin, twin
 from holdfast.implicit.connect import connected
 from holdfast.implicit.flops import PAPER_LENGTH, FlopCount, count_flops, paper_flops
+from holdfast.implicit.layers import positions
 from holdfast.implicit.perturbation import (
     SCHEMES,
     Connections,
@@ -19,7 +20,7 @@ from holdfast.implicit.perturbation import (
     perturbation_growth,
 )
 from holdfast.implicit.readings import LayerReading
-from holdfast.implicit.spec import Connection, Explicit, Scheme
+from holdfast.implicit.spec import Connection, Scheme
 from holdfast.implicit.spectrum import Estimate, spectrum
 from holdfast.solve import Descent
 
@@ -117,14 +118,15 @@ def inspect_model(
     """
     if not texts or not all(text.strip() for text in texts):
         raise InputError("An inspection needs at least one text, and none of them empty.")
+    length = _length(model, tokenizer, max_length)
     inspected = twin(model)
-    batch = _encode(tokenizer, list(texts), max_length, model.device)
+    batch = _encode(model, tokenizer, texts, length)
     progress("each text alone against the padded batch")
-    invariance = _batch_invariance(inspected, tokenizer, texts, max_length)
+    invariance = _batch_invariance(inspected, tokenizer, texts, length)
     progress("residuals and singular values of each layer")
     layers = _inspect_layers(inspected, batch, iterations, seed)
     progress("FLOPs")
-    cost = _cost(inspected, _one_sequence(tokenizer, texts, max_length, model.device))
+    cost = _cost(inspected, _one_sequence(inspected, tokenizer, texts, length))
     progress("growth of a perturbation with each scheme")
     growth = _growth(inspected, batch, schemes, perturbation, seed)
     handle = connected(inspected)
@@ -140,14 +142,24 @@ def inspect_model(
     )
 
 
+def _length(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, wanted: int) -> int:
+    """Return how many tokens of a text are kept: those asked for, if the model reads as many."""
+    special = tokenizer.num_special_tokens_to_add()
+    if wanted <= special:
+        raise InputError(
+            f"A length of {wanted} tokens was asked for; {special} of them are special tokens, "
+            f"so ask for {special + 1} or more."
+        )
+    return min(wanted, tokenizer.model_max_length, positions(model) or wanted)
+
+
 def _encode(
-    tokenizer: PreTrainedTokenizerBase, texts: list[str], length: int, device: torch.device
+    model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, texts: Sequence[str], length: int
 ) -> Batch:
-    longest = min(length, tokenizer.model_max_length)
     encoded = tokenizer(
-        texts, return_tensors="pt", padding=True, truncation=True, max_length=longest
+        list(texts), return_tensors="pt", padding=True, truncation=True, max_length=length
     )
-    return {name: values.to(device) for name, values in encoded.items()}
+    return {name: values.to(model.device) for name, values in encoded.items()}
 
 
 # Layers -------------------------------------------------------------------------------------------
@@ -186,9 +198,9 @@ def _inspect_layer(
     seed: int,
 ) -> LayerInspection:
     weight, point = 1.0, record.before
-    if scheme is not None and not isinstance(scheme, Explicit):
+    if scheme is not None and scheme.weight != 0.0:
         # g(x) = offset + weight * phi(x): the offset does not move with x
-        (_, weight), point = scheme.equation(record.before, record.before), record.after
+        weight, point = scheme.weight, record.after
     mask = None if record.real is None else record.real.squeeze(2)
     found = spectrum(
         lambda x: weight * record.phi(x), point, mask, iterations=iterations, seed=seed
@@ -214,8 +226,8 @@ def _steepness(estimate: Estimate) -> Steepness:
 def _batch_invariance(
     model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, texts: Sequence[str], length: int
 ) -> BatchInvariance:
-    together = _logits(model, _encode(tokenizer, list(texts), length, model.device))
-    alone = [_logits(model, _encode(tokenizer, [text], length, model.device)) for text in texts]
+    together = _logits(model, _encode(model, tokenizer, texts, length))
+    alone = [_logits(model, _encode(model, tokenizer, [text], length)) for text in texts]
     difference = float((together - torch.cat(alone)).abs().max())
     return BatchInvariance(difference, BATCH_TOLERANCE, difference <= BATCH_TOLERANCE)
 
@@ -235,10 +247,13 @@ def _logits(model: PreTrainedModel, batch: Batch) -> Tensor:
 
 
 def _one_sequence(
-    tokenizer: PreTrainedTokenizerBase, texts: Sequence[str], length: int, device: torch.device
+    model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, texts: Sequence[str], length: int
 ) -> Batch:
-    """Return one sequence with `length` real tokens, as the paper's convention has it."""
-    return _encode(tokenizer, [" ".join([*texts] * length)], length, device)
+    """Return one sequence of `length` real tokens: the texts, again and again if too short."""
+    sequence = " ".join(texts[:length])
+    if _encode(model, tokenizer, [sequence], length)["input_ids"].shape[1] < length:
+        sequence = " ".join([sequence] * length)
+    return _encode(model, tokenizer, [sequence], length)
 
 
 def _cost(model: PreTrainedModel, batch: Batch) -> Cost:

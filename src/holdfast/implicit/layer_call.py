@@ -64,12 +64,16 @@ class LayerCall:
         """Return the layer's output for these hidden states."""
         if self.randomness is not None:
             self.randomness.restore()
-        device = hidden.device.type
-        casting = torch.autocast(device, dtype=self.autocast, enabled=self.autocast is not None)
-        with _evaluating(self.module, self.without_dropout), casting:
+        with _evaluating(self.module, self.without_dropout), self._casting(hidden.device.type):
             # an empty context hides the call from transformers' recording of outputs, which
             # would otherwise list the attentions of every evaluation
             return Context().run(self._forward, hidden.to(self.dtype))
+
+    def _casting(self, device: str) -> contextlib.AbstractContextManager[object]:
+        """Return the precision the model ran in; nothing to set is the usual case, and quicker."""
+        if self.autocast is None and not torch.is_autocast_enabled(device):
+            return contextlib.nullcontext()
+        return torch.autocast(device, dtype=self.autocast, enabled=self.autocast is not None)
 
     def _forward(self, hidden: Tensor) -> Tensor:
         # `forward`, not the module itself: the hooks are for the model's own call

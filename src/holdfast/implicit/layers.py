@@ -1,6 +1,7 @@
 """Where each architecture keeps its layers."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from torch import nn
 from transformers import PreTrainedModel
@@ -69,7 +70,8 @@ def positions(model: PreTrainedModel) -> int | None:
     limit: int | None = getattr(model.config, "max_position_embeddings", None)
     # these begin to count after the padding token, and so have fewer positions than rows
     if limit is not None and model.config.model_type in _POSITIONS_AFTER_PADDING:
-        taken: int = model.config.pad_token_id + 1
+        embeddings: Any = model.base_model.get_submodule("embeddings")
+        taken: int = embeddings.padding_idx + 1
         return limit - taken
     return limit
 

@@ -24,6 +24,15 @@ class Explicit:
 
     step: float = 1.0
 
+    @property
+    def weight(self) -> float:
+        """The share of phi(x) in the equation: none, x stands alone."""
+        return 0.0
+
+    def equation(self, h: Tensor, image: Tensor) -> tuple[Tensor, float]:
+        """Return (offset, weight) of x = offset + weight * phi(x)."""
+        return h + self.step * image, self.weight
+
 
 @dataclass(frozen=True)
 class ImplicitEuler:
@@ -38,9 +47,14 @@ class ImplicitEuler:
 
     step: float = 1.0
 
+    @property
+    def weight(self) -> float:
+        """The share of phi(x) in the equation."""
+        return self.step
+
     def equation(self, h: Tensor, image: Tensor) -> tuple[Tensor, float]:
         """Return (offset, weight) of x = offset + weight * phi(x)."""
-        return h, self.step
+        return h, self.weight
 
 
 @dataclass(frozen=True)
@@ -59,6 +73,11 @@ class Theta:
         if not 0.0 <= self.theta <= 1.0:
             raise InputError(f"Theta is {self.theta}; expected a number between 0 and 1.")
 
+    @property
+    def weight(self) -> float:
+        """The share of phi(x) in the equation; theta = 0 leaves nothing to solve."""
+        return self.theta / (1 + self.theta)
+
     def equation(self, h: Tensor, image: Tensor) -> tuple[Tensor, float]:
         """Return (offset, weight) of x = offset + weight * phi(x).
 
@@ -67,7 +86,9 @@ class Theta:
         distances by less than (1 + theta) / theta.
         """
         theta = self.theta
-        return (theta * h + (1 - theta) * image) / (1 + theta), theta / (1 + theta)
+        if theta == 0.0:  # the layer's own output, bit for bit
+            return image, self.weight
+        return (theta * h + (1 - theta) * image) / (1 + theta), self.weight
 
 
 Scheme = Explicit | ImplicitEuler | Theta

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from torch import Tensor, nn
 
-Batch = Mapping[str, Tensor]
+from holdfast.adversary.batch import Batch
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,21 @@ class Objective(Protocol):
         """How many losses `losses` yields for a batch; only the last synchronises under DDP."""
         ...
 
+    @property
+    def moves(self) -> bool:
+        """Whether it perturbs token vectors, and so must know which tokens are special."""
+        ...
+
+    @property
+    def substitutes(self) -> bool:
+        """Whether it needs substitutes for the words, and so a lexicon."""
+        ...
+
+    @property
+    def class_conditional(self) -> bool:
+        """Whether it wants batches with equal numbers of each class."""
+        ...
+
     def extras(self, model: nn.Module) -> nn.Module:
         """Return what lives beside the model: heads, frozen copies; an empty module for none.
 
@@ -42,11 +57,7 @@ class Objective(Protocol):
     def losses(self, model: nn.Module, extras: nn.Module, batch: Batch) -> Iterator[Loss]:
         """Yield `passes` losses; each has been differentiated before the next is asked for.
 
-        `batch` holds the inputs of the model's forward and `labels`; `model` may be wrapped (DDP).
+        `batch` holds the inputs of the model's forward, `labels`, and what an adversary may change
+        (see `holdfast.adversary.batch`); `model` may be wrapped (DDP).
         """
         ...
-
-
-def inputs_of(batch: Batch) -> dict[str, Tensor]:
-    """Return what the model's forward takes to give logits: the batch without its labels."""
-    return {name: value for name, value in batch.items() if name != "labels"}

@@ -7,7 +7,8 @@ from typing import ClassVar
 from torch import nn
 from torch.nn import functional
 
-from holdfast.objectives.objective import Batch, Loss, inputs_of
+from holdfast.adversary import Batch, inputs_of
+from holdfast.objectives.objective import Loss
 
 
 @dataclass(frozen=True)
@@ -15,6 +16,9 @@ class Standard:
     """Cross-entropy between logits and labels, averaged over the batch."""
 
     passes: ClassVar[int] = 1
+    moves: ClassVar[bool] = False
+    substitutes: ClassVar[bool] = False
+    class_conditional: ClassVar[bool] = False
 
     def extras(self, model: nn.Module) -> nn.Module:
         """Return an empty module: nothing is trained beside the model."""

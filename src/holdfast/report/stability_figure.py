@@ -122,30 +122,37 @@ def _number(z: complex) -> str:
     return f"{z.real:g}" if z.imag == 0 else f"{z.real:g}{z.imag:+g}i"
 
 
-def growth_picture(growths: Sequence[Growth]) -> Picture:
-    """Draw how a perturbation of the embeddings grows from layer to layer with each scheme."""
+def growth_picture(
+    growths: Sequence[Growth], quantiles: tuple[float, float] = (0.1, 0.9)
+) -> Picture:
+    """Draw how a perturbation of the embeddings grows from layer to layer with each scheme.
+
+    `quantiles` are those that `low` and `high` stand for.
+    """
+    low, high = (f"{100 * quantile:.0f}th" for quantile in quantiles)
+    bars = f"bars from the {low} to the {high} percentile of the texts"
     title = "A perturbation of the embeddings on its way through the layers"
     ends = (f"{g.name}: {g.mean[0]:.3g} becomes {g.mean[-1]:.3g}" for g in growths)
     description = (
         "Mean relative difference between perturbed and clean hidden states before the first "
-        "layer and after each layer, on a logarithmic scale, one line for each scheme, with "
-        f"bars from the lower to the upper quantile of the examples. {'; '.join(ends)}."
+        "layer and after each layer, on a logarithmic scale, one line for each scheme, "
+        f"with {bars}. {'; '.join(ends)}."
     )
-    return draw(title, description, (6.4, 4.2), [partial(_growth, growths=growths)])
+    return draw(title, description, (6.4, 4.4), [partial(_growth, growths=growths, bars=bars)])
 
 
-def _growth(axes: "Axes", growths: Sequence[Growth]) -> None:
+def _growth(axes: "Axes", growths: Sequence[Growth], bars: str) -> None:
     for index, growth in enumerate(growths):
         # Side by side, so that the bars of one scheme do not hide those of another.
         layers = np.arange(len(growth.mean)) + 0.08 * (index - (len(growths) - 1) / 2)
         below = np.subtract(growth.mean, growth.low)
-        bars = np.maximum([below, np.subtract(growth.high, growth.mean)], 0)
+        lengths = np.maximum([below, np.subtract(growth.high, growth.mean)], 0)
         style = asdict(line_style(index))
         axes.errorbar(
-            layers, growth.mean, bars, label=growth.name, capsize=2, elinewidth=0.8, **style
+            layers, growth.mean, lengths, label=growth.name, capsize=2, elinewidth=0.8, **style
         )
     _layers_or_steps(axes)
-    axes.set_xlabel("layer (0 = embeddings)")
+    axes.set_xlabel(f"layer (0 = embeddings)\nmeans, with {bars}")
     axes.set_ylabel("relative difference of the hidden states")
 
 

@@ -61,14 +61,12 @@ class _Memory:
     def __init__(self, settings: Anderson, start: Tensor) -> None:
         self.settings = settings
         batch, groups, features = self._grouped(start).shape
-        self.residuals = start.new_zeros(batch, groups, settings.memory, features)
-        self.images = torch.zeros_like(self.residuals)
-        self.gram = at_least_float32(
-            start.new_zeros(batch, groups, settings.memory, settings.memory)
-        )
-        self.ridge = settings.ridge * torch.eye(
-            settings.memory, dtype=self.gram.dtype, device=start.device
-        )
+        size = settings.memory
+        # never read before it is written, so it need not be filled
+        self.residuals = start.new_empty(batch, groups, size, features)
+        self.images = torch.empty_like(self.residuals)
+        self.gram = at_least_float32(start.new_empty(batch, groups, size, size))
+        self.ridge = settings.ridge * torch.eye(size, dtype=self.gram.dtype, device=start.device)
         self.stored = 0
 
     @property
@@ -92,9 +90,10 @@ class _Memory:
         self.stored += 1
         self.residuals[:, :, slot] = residual
         self.images[:, :, slot] = image
-        products = (self.residuals * residual.unsqueeze(2)).sum(dim=3, dtype=self.gram.dtype)
-        self.gram[:, :, slot] = products
-        self.gram[:, :, :, slot] = products
+        others = self.residuals[:, :, : self.filled]
+        products = (others * residual.unsqueeze(2)).sum(dim=3, dtype=self.gram.dtype)
+        self.gram[:, :, slot, : self.filled] = products
+        self.gram[:, :, : self.filled, slot] = products
 
     def narrow(self, rows: Tensor) -> None:
         """Forget every example but `rows`."""
@@ -104,7 +103,7 @@ class _Memory:
     def __call__(self, image: Tensor, residual: Tensor) -> Tensor:
         """Return the mix of what is remembered, this pair included."""
         self.remember(image, residual)
-        alpha = self._weights().unsqueeze(3).to(image.dtype)
+        alpha = self._weights().to(image.dtype)
         mixed = (alpha * self.images[:, :, : self.filled]).sum(dim=2)
         if self.settings.damping != 1.0:
             left = (alpha * self.residuals[:, :, : self.filled]).sum(dim=2)
@@ -114,14 +113,13 @@ class _Memory:
     def _weights(self) -> Tensor:
         """Solve the constrained least squares through its Gram matrix: alpha ~ Gram^-1 1.
 
-        Residuals are scaled to unit length first, so that a far point cannot drown a near one.
+        Each row is divided by its residual's squared size first, so that a far point cannot drown a
+        near one. The steps are few on purpose: on a small model each one's launch shows.
         """
         gram = self.gram[:, :, : self.filled, : self.filled]
-        scale = gram.diagonal(dim1=2, dim2=3).clamp_min(_TINY).rsqrt()
-        unit = gram * scale.unsqueeze(3) * scale.unsqueeze(2)
+        inverse = gram.diagonal(dim1=2, dim2=3).clamp_min(_TINY).reciprocal().unsqueeze(3)
         ridge = self.ridge[: self.filled, : self.filled]
+        system = torch.addcmul(ridge, gram, inverse)
         # solve_ex does not wait for the device to report a singular matrix; the ridge rules it out
-        weights: Tensor = scale * torch.linalg.solve_ex(unit + ridge, scale.unsqueeze(3))[
-            0
-        ].squeeze(3)
+        weights: Tensor = torch.linalg.solve_ex(system, inverse)[0]
         return weights / weights.sum(dim=2, keepdim=True)

@@ -9,15 +9,15 @@ its stability limit on real layers, and its result depends on float noise: it is
 is what was printed, not because it solves the equation.
 """
 
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Literal, get_args
 
 import torch
 from torch import Tensor
-from torch.autograd.graph import saved_tensors_hooks
 
 from holdfast.errors import InputError
+from holdfast.solve.at_hand import kept_at_hand
 from holdfast.solve.settings import require_at_least, require_one_of
 from holdfast.solve.solution import Map, Pair, Solution, at_least_float32, relative_residual
 
@@ -72,7 +72,7 @@ class Descent:
         )
 
     def _step(self, g: Map, point: Tensor, second_order: bool) -> tuple[Tensor, Tensor]:
-        with torch.enable_grad(), _kept_at_hand(second_order):
+        with torch.enable_grad(), nullcontext() if second_order else kept_at_hand():
             if not second_order:
                 point = point.detach().requires_grad_()
             image = g(point)
@@ -88,15 +88,3 @@ class Descent:
             return squares.sum()
         sums = squares.sum(-1) if self.norm == "l2_token" else squares.flatten(1).sum(1)
         return (sums + _TINY).sqrt().sum()
-
-
-def _kept_at_hand(second_order: bool) -> AbstractContextManager[object]:
-    """Keep what the inner derivative needs, even under gradient checkpointing.
-
-    That would drop it, and run the layer from its beginning again at every step to get it back.
-    """
-    return nullcontext() if second_order else saved_tensors_hooks(_as_it_is, _as_it_is)
-
-
-def _as_it_is(tensor: Tensor) -> Tensor:
-    return tensor

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from holdfast.solve.anderson import Anderson
+from holdfast.solve.at_hand import kept_at_hand
 from holdfast.solve.broyden import Broyden
 from holdfast.solve.descent import Descent
 from holdfast.solve.fixed_point import FixedPoint
@@ -19,16 +20,20 @@ from holdfast.solve.solution import Map, Pair, Solution
 Solver = FixedPoint | Anderson | Broyden | Descent
 
 
-def _solve_apart(solver: Solver, g: Map, start: Tensor, known: Pair | None) -> Solution:
-    """Solve without letting autograd see it."""
+def _solve_apart(
+    solver: Solver, g: Map, start: Tensor, known: Pair | None, behind: Map
+) -> Solution:
+    """Solve without letting autograd see it; what it sees instead is `behind(solution)`.
+
+    The value is the solver's own, the derivative that of `behind`.
+    """
     if known is not None:
         known = (known[0].detach(), known[1].detach())
     with torch.no_grad():
-        return solver(g, start.detach(), known)
-
-
-def _with_derivative_of(solution: Solution, path: Tensor) -> Solution:
-    """Return the solution's value, with the derivative of `path`."""
+        solution = solver(g, start.detach(), known)
+    if not torch.is_grad_enabled():
+        return solution
+    path = behind(solution.value)
     return replace(solution, value=solution.value + (path - path.detach()))
 
 
@@ -54,8 +59,7 @@ class Detached:
         self, solver: Solver, g: Map, start: Tensor, known: Pair | None = None
     ) -> Solution:
         """Solve apart; the derivative is that of `start`."""
-        solution = _solve_apart(solver, g, start, known)
-        return _with_derivative_of(solution, start) if start.requires_grad else solution
+        return _solve_apart(solver, g, start, known, lambda _: start)
 
 
 @dataclass(frozen=True)
@@ -78,13 +82,13 @@ class Phantom:
         self, solver: Solver, g: Map, start: Tensor, known: Pair | None = None
     ) -> Solution:
         """Solve apart; the derivative is that of the steps."""
-        solution = _solve_apart(solver, g, start, known)
-        if not torch.is_grad_enabled():
-            return solution
-        path = solution.value
-        for _ in range(self.steps):
-            path = torch.lerp(path, g(path), self.damping)
-        return _with_derivative_of(solution, path)
+
+        def steps(point: Tensor) -> Tensor:
+            for _ in range(self.steps):
+                point = torch.lerp(point, g(point), self.damping)
+            return point
+
+        return _solve_apart(solver, g, start, known, steps)
 
 
 @dataclass(frozen=True)
@@ -92,7 +96,8 @@ class ImplicitFunction:
     """Differentiate the equation itself: with v the incoming gradient, solve u = v + J^T u.
 
     `backward_solver` solves that linear equation with vector-Jacobian products; any solver that
-    needs no derivatives will do.
+    needs no derivatives will do. One evaluation's activations are held for them, under gradient
+    checkpointing too.
     """
 
     backward_solver: FixedPoint | Anderson | Broyden = field(
@@ -103,17 +108,19 @@ class ImplicitFunction:
         self, solver: Solver, g: Map, start: Tensor, known: Pair | None = None
     ) -> Solution:
         """Solve apart; the derivative comes from the implicit function theorem."""
-        solution = _solve_apart(solver, g, start, known)
-        if not torch.is_grad_enabled():
-            return solution
-        point = solution.value.detach().requires_grad_()
-        image = g(point)
+        return _solve_apart(solver, g, start, known, lambda point: self._equation(g, point))
+
+    def _equation(self, g: Map, point: Tensor) -> Tensor:
+        """Return g(point), whose derivative solves the adjoint equation when it is asked for."""
+        point = point.detach().requires_grad_()
+        with kept_at_hand():
+            image = g(point)
         # a new tensor carries the hook, so that the products below do not call it again
         seen = image.view_as(image)
         seen.register_hook(  # type: ignore[no-untyped-call]
             lambda v: self._adjoint(image, point, v)
         )
-        return _with_derivative_of(solution, seen)
+        return seen
 
     def _adjoint(self, image: Tensor, point: Tensor, v: Tensor) -> Tensor:
         def transposed(u: Tensor) -> Tensor:

@@ -57,8 +57,8 @@ def iterate(g: Map, start: Tensor, update: Update, tolerance: float, max_steps: 
         unfinished = best.count_unfinished()
         if unfinished == 0:
             return best.solution(evaluations)
-        if isinstance(g, Narrowable) and unfinished <= _WORTH_DROPPING * len(point):
-            rows = best.unfinished()
+        if unfinished <= _WORTH_DROPPING * len(point) and isinstance(g, Narrowable):
+            rows = best.rows_unfinished()
             if (narrowed := g.narrow(rows)) is not None:
                 g, point = narrowed, point[rows]
                 update.narrow(rows)
@@ -72,7 +72,9 @@ class _Best:
         self.tolerance = tolerance
         self.value = start
         self.residual = at_least_float32(start.new_full((len(start),), torch.inf))
-        self.rose = self.done = torch.zeros_like(self.residual, dtype=torch.bool)
+        self.better = self.unfinished = torch.ones_like(self.residual, dtype=torch.bool)
+        # made once: a bare number in `torch.where` is copied to the device at every step
+        self.shares = (start.new_ones(()), start.new_full((), _SHARE_AFTER_RISE))
         self.start_residual: Tensor | None = None
         self.whole: tuple[Tensor, Tensor] | None = None  # value and residual before narrowing
         self.rows: Tensor | None = None  # where the examples worked on stand in the whole batch
@@ -80,33 +82,32 @@ class _Best:
     def offer(self, point: Tensor, image: Tensor, residual: Tensor) -> None:
         """Take `point` for each example where it is better, unless the example is finished."""
         size = relative_size(residual, image).detach()
-        self.rose = ~(size < self.residual)  # written so that not-a-number counts as worse
-        refused = self.rose | self.done
-        self.value = torch.where(per_example(refused, point), self.value, point)
-        self.residual = torch.where(refused, self.residual, size)
-        self.done = self.residual <= self.tolerance
+        self.better = (size < self.residual) & self.unfinished  # not-a-number counts as worse
+        self.value = torch.where(per_example(self.better, point), point, self.value)
+        self.residual = torch.where(self.better, size, self.residual)
+        self.unfinished = self.residual > self.tolerance
         if self.start_residual is None:
             self.start_residual = size
 
     def safeguard(self, proposal: Tensor) -> Tensor:
         """Return the proposal, or half the way to it where the last one made things worse."""
-        share = torch.where(self.rose, _SHARE_AFTER_RISE, 1.0).to(proposal.dtype)
+        share = torch.where(self.better, *self.shares)
         return torch.lerp(self.value, proposal, per_example(share, proposal))
 
     def count_unfinished(self) -> int:
         """Return how many examples are left; this waits for the device."""
-        return len(self.done) - int(self.done.sum())
+        return int(self.unfinished.sum())
 
-    def unfinished(self) -> Tensor:
+    def rows_unfinished(self) -> Tensor:
         """Return the places of the examples that are left."""
-        return (~self.done).nonzero().flatten()
+        return self.unfinished.nonzero().flatten()
 
     def narrow(self, rows: Tensor) -> None:
         """Go on with some examples; the others have their final value."""
         self._write_back()
         self.rows = rows if self.rows is None else self.rows[rows]
         self.value, self.residual = self.value[rows], self.residual[rows]
-        self.done, self.rose = self.done[rows], self.rose[rows]
+        self.better, self.unfinished = self.better[rows], self.unfinished[rows]
 
     def _write_back(self) -> None:
         if self.whole is None or self.rows is None:

@@ -28,8 +28,8 @@ def training_arguments(
         logging_nan_inf_filter=False,  # RobustTrainer stops instead, and looks less often
         average_tokens_across_devices=False,  # losses are means over examples
         load_best_model_at_end=True,
-        metric_for_best_model="eval_loss",
-        greater_is_better=False,
+        metric_for_best_model=f"eval_{config.selected_by}",
+        greater_is_better=config.selected_by != "loss",
         save_total_limit=2,  # the best and the last
         disable_tqdm=True,  # `Bar` shows progress
         report_to="none",

@@ -8,9 +8,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from holdfast.anchors import Mixout, PretrainedDecay, RecAdam
 from holdfast.errors import InputError
 from holdfast.implicit.spec import Connection
-from holdfast.objectives.standard import Standard
+from holdfast.objectives import AnyObjective, Standard
+from holdfast.text.canonical import Canonical
+from holdfast.text.substitutions import Substitutions
 
 
 def _require(holds: bool, name: str, expected: str) -> None:
@@ -93,6 +96,26 @@ class Optimisation:
 
 
 @dataclass(frozen=True)
+class Selection:
+    """Which checkpoint is kept, and when training ends; measured on the validation examples."""
+
+    by: Literal["auto", "loss", "accuracy", "hull_accuracy"] = "auto"
+    """The lowest loss, or the highest accuracy on the texts or on their worst substitutions inside
+    the hull; auto: the last for an objective that substitutes, the loss for others."""
+    patience: int | None = None
+    """Evaluations without a better one after which training stops; none: it runs to its end."""
+    attacked: int = 500
+    """Validation examples whose hull is searched at each evaluation."""
+    steps: int = 10
+    """Steps of that search."""
+
+    def __post_init__(self) -> None:
+        _require(self.patience is None or self.patience >= 1, "selection.patience", "at least 1")
+        _require(self.attacked >= 1, "selection.attacked", "at least 1")
+        _require(self.steps >= 1, "selection.steps", "at least 1")
+
+
+@dataclass(frozen=True)
 class TrainConfig:
     """Everything `holdfast train` takes."""
 
@@ -104,8 +127,16 @@ class TrainConfig:
     """The examples."""
     connection: Connection | None = None
     """How layers are connected; none: the plain model."""
-    objective: Standard = field(default_factory=Standard)
+    objective: AnyObjective = field(default_factory=Standard)
     """The loss that is minimised."""
+    anchor: PretrainedDecay | Mixout | RecAdam | None = None
+    """What keeps the weights near the pre-trained ones; none: nothing."""
+    substitutions: Substitutions = field(default_factory=Substitutions)
+    """Substitutes for words, where the objective or the selection needs them."""
+    canonical: Canonical | None = None
+    """Write every text in canonical form first, in training and in use; none: as it is."""
+    selection: Selection = field(default_factory=Selection)
+    """Which checkpoint is kept."""
     optimisation: Optimisation = field(default_factory=Optimisation)
     """How it is minimised."""
     seed: int = 0
@@ -113,3 +144,16 @@ class TrainConfig:
 
     def __post_init__(self) -> None:
         _require(0 <= self.seed < 2**32, "seed", "from 0 to 4294967295")
+
+    @property
+    def selected_by(self) -> str:
+        """The measure that chooses the checkpoint: loss, accuracy or hull_accuracy."""
+        if self.selection.by != "auto":
+            return self.selection.by
+        return "hull_accuracy" if self.objective.substitutes else "loss"
+
+    @property
+    def needs_substitutes(self) -> bool:
+        """Whether words need substitutes, and so a lexicon."""
+        read_by_word = self.substitutions.mode == "word_level"
+        return read_by_word or self.objective.substitutes or self.selected_by == "hull_accuracy"

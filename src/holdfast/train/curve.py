@@ -1,11 +1,13 @@
-"""The loss curve as a file, and as a progress bar on stderr."""
+"""What is seen of a run while it runs: its loss curve as a file, its bars, its clock."""
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
+from tqdm import tqdm
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
-from transformers.trainer_callback import ProgressCallback
+from transformers.trainer_callback import ExportableState, ProgressCallback
 
 from holdfast.train.checkpoint import write_atomically
 
@@ -65,8 +67,76 @@ def _line(entry: dict[str, Any]) -> str:
     return json.dumps({"step": kept.pop("step"), **kept}) + "\n"
 
 
+class Clock(TrainerCallback, ExportableState):
+    """Counts the seconds of training; every checkpoint knows them, so a killed run adds up.
+
+    What was done after the last checkpoint is lost, and its time does not count either.
+    """
+
+    def __init__(self) -> None:
+        """Start at zero, and not before training does."""
+        self.before = 0.0
+        self.started: float | None = None
+
+    def on_train_begin(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
+    ) -> None:
+        """Take over the seconds that the checkpoint knows."""
+        known: Any = state.stateful_callbacks
+        if isinstance(known, dict) and type(self).__name__ in known:
+            self.before = float(known[type(self).__name__]["attributes"]["seconds"])
+        self.started = time.perf_counter()
+
+    @property
+    def this_run(self) -> float:
+        """Seconds since training began in this process."""
+        return 0.0 if self.started is None else time.perf_counter() - self.started
+
+    def state(self) -> dict[str, Any]:
+        """Return what Trainer stores in a checkpoint."""
+        return {"args": {}, "attributes": {"seconds": self.before + self.this_run}}
+
+
 class Bar(ProgressCallback):
-    """Trainer's progress bars with the loss beside them; Trainer's own print it on stdout."""
+    """Trainer's progress bars with a name, and the loss beside them, on stderr."""
+
+    def __init__(self) -> None:
+        """Expect training, with its validation."""
+        super().__init__()
+        self.part = "validation"
+        """What is being evaluated."""
+
+    def on_train_begin(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
+    ) -> None:
+        """Show how far training is, from the step that it resumes at."""
+        self.current_step = state.global_step
+        if state.is_world_process_zero:
+            self.training_bar: Any = tqdm(
+                total=state.max_steps,
+                initial=state.global_step,
+                desc="training",
+                dynamic_ncols=True,
+            )
+
+    def on_prediction_step(
+        self,
+        args: TrainingArguments,
+        state: TrainerState,
+        control: TrainerControl,
+        eval_dataloader: Any = None,
+        **_: Any,
+    ) -> None:
+        """Show how far evaluation is."""
+        if state.is_world_process_zero:
+            if self.prediction_bar is None:
+                self.prediction_bar: Any = tqdm(
+                    total=len(eval_dataloader),
+                    desc=self.part,
+                    leave=self.training_bar is None,
+                    dynamic_ncols=True,
+                )
+            self.prediction_bar.update(1)
 
     def on_log(
         self,

@@ -2,32 +2,45 @@
 
 import dataclasses
 import math
-import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
-from transformers import PrinterCallback, TrainingArguments, set_seed
+from transformers import (
+    EarlyStoppingCallback,
+    PrinterCallback,
+    TrainerCallback,
+    TrainingArguments,
+    set_seed,
+)
 
-from holdfast.data import EncodedExamples, PadBatch
 from holdfast.implicit import connected, save
 from holdfast.record import describe_environment, encode
 from holdfast.train.arguments import training_arguments
 from holdfast.train.config import TrainConfig
-from holdfast.train.curve import Bar, LossCurve
+from holdfast.train.curve import Bar, Clock, LossCurve
+from holdfast.train.distance import relative_distance
 from holdfast.train.examples import RunExamples, gather_examples
 from holdfast.train.folder import Json, RunFolder
-from holdfast.train.loading import Classifier, load_classifier, quiet_transformers
+from holdfast.train.loading import (
+    Classifier,
+    check_checkpoint,
+    load_classifier,
+    quiet_transformers,
+)
 from holdfast.train.memory import peak_bytes, reset_peak
 from holdfast.train.metrics import loss_and_accuracy
+from holdfast.train.narration import tell_connection, tell_examples, tell_objective, tell_resume
+from holdfast.train.parts import EncodedParts, encode_parts
 from holdfast.train.result import TrainResult, result_of
+from holdfast.train.robustness import HullCheck
 from holdfast.train.trainer import RobustTrainer
+from holdfast.train.wording import Wording, wording_of
 
 SCHEMA = 1
 """Version of what config.json and run.json hold."""
-
-_Parts = dict[str, EncodedExamples]
 
 
 def fine_tune(
@@ -38,11 +51,13 @@ def fine_tune(
     `examples` stand in for what `config.data` names. Every process of a distributed run calls
     this; the first one writes the files.
     """
+    folder = RunFolder(config.output.resolve())
+    record = folder.read_record()
+    if record is None or record["config"]["model"] != config.model:
+        check_checkpoint(config.model)  # a finished run needs its model no more
     examples = gather_examples(config.data, config.seed) if examples is None else examples
     identity = {"schema": SCHEMA, "config": encode(config), "data": examples.describe()}
-    folder = RunFolder(config.output.resolve())
     folder.refuse_another_run(identity)
-    record = folder.read_record()
     done = record is not None
     if record is None:
         with quiet_transformers():
@@ -54,49 +69,52 @@ def _run(
     config: TrainConfig, examples: RunExamples, folder: RunFolder, identity: Json, progress: bool
 ) -> Json:
     args = training_arguments(config, folder, len(examples.train))
+    if args.should_save:
+        tell_examples(examples)
+        tell_connection(config.connection)
     set_seed(config.seed)  # of the new head; the trainer sets it again for the rest
     classifier = load_classifier(config.model, examples.task, config.connection)
     if args.should_save:
         classifier.describe(config.model)
     classifier.check_checkpointing(config.optimisation.gradient_checkpointing)
-    parts = _encode(examples, classifier, config.data.max_length)
+    wording = wording_of(examples, config)
+    parts = encode_parts(wording.apply(examples), classifier.tokenizer, config)
+    classifier.check_length(parts.longest)
+    if args.should_save:
+        tell_objective(config, parts, wording)
+    clock, bar = Clock(), Bar() if progress else None
+    trainer = _trainer(config, args, classifier, parts, [LossCurve(folder.log), clock, bar])
     _begin(folder, identity, args)
-    trainer = _trainer(config, args, classifier, parts, folder, progress)
     resumed = folder.last_checkpoint()
+    if args.should_save:
+        tell_resume(resumed)
     reset_peak(args.device)
-    start = time.perf_counter()
     trainer.train(resume_from_checkpoint=None if resumed is None else str(resumed))
-    seconds = time.perf_counter() - start
     record = identity | {
-        **_measure(trainer, parts),
-        "best_step": trainer.state.best_global_step,
-        "steps": trainer.state.global_step,
+        **_measure(trainer, parts, bar),
+        **parts.describe(),
+        **_account(trainer, clock),
         "resumed_from": None if resumed is None else resumed.name,
-        "seconds": round(seconds, 3),
-        "peak_memory_bytes": peak_bytes(args.device),
         "new_weights": list(classifier.new_weights),
         "seed": config.seed,
-        "processes": args.world_size,
-        "device": _device_name(args.device),
-        "environment": describe_environment(),
     }
-    _finish(folder, record, classifier, args)
+    _finish(folder, record, classifier, wording, args)
     return record
 
 
-def _encode(examples: RunExamples, classifier: Classifier, max_length: int) -> _Parts:
-    given = {"train": examples.train, "validation": examples.validation}
-    if examples.held_out is not None:
-        given["held_out"] = examples.held_out
-    tokenizer = classifier.tokenizer
-    parts = {name: EncodedExamples(part, tokenizer, max_length) for name, part in given.items()}
-    classifier.check_length(max(_longest(part) for part in parts.values()))
-    return parts
-
-
-def _longest(part: EncodedExamples) -> int:
-    rows = (part[row]["input_ids"] for row in range(len(part)))
-    return max(len(ids) for ids in rows if isinstance(ids, list))
+def _account(trainer: RobustTrainer, clock: Clock) -> dict[str, Any]:
+    """Return what the run took, and on what."""
+    device = trainer.args.device
+    return {
+        "best_step": trainer.state.best_global_step,
+        "steps": trainer.state.global_step,
+        "seconds": round(clock.before + clock.this_run, 3),
+        "seconds_this_run": round(clock.this_run, 3),
+        "peak_memory_bytes": peak_bytes(device),
+        "processes": trainer.args.world_size,
+        "device": _device_name(device),
+        "environment": describe_environment(),
+    }
 
 
 def _begin(folder: RunFolder, identity: Json, args: TrainingArguments) -> None:
@@ -111,43 +129,59 @@ def _trainer(
     config: TrainConfig,
     args: TrainingArguments,
     classifier: Classifier,
-    parts: _Parts,
-    folder: RunFolder,
-    progress: bool,
+    parts: EncodedParts,
+    callbacks: Sequence[TrainerCallback | None],
 ) -> RobustTrainer:
+    train = parts.datasets["train"]
     trainer = RobustTrainer(
         classifier.model,
         config.objective,
         args=args,
-        train_dataset=parts["train"],
-        eval_dataset=parts["validation"],
-        data_collator=PadBatch(classifier.tokenizer),
+        train_dataset=train,
+        eval_dataset=parts.datasets["validation"],
+        data_collator=parts.collate,
         compute_metrics=loss_and_accuracy,
         preprocess_logits_for_metrics=_first,
-        callbacks=[LossCurve(folder.log), *([Bar()] if progress else [])],
-        row_names=[example.id for example in parts["train"].examples],
+        callbacks=[callback for callback in callbacks if callback is not None],
+        row_names=[example.id for example in train.examples],
+        anchor=config.anchor,
+        new_weights=classifier.new_weights,
+        check=_check(config),
+        track_distance=True,
     )
+    if config.selection.patience is not None:
+        trainer.add_callback(EarlyStoppingCallback(config.selection.patience))
     trainer.remove_callback(PrinterCallback)  # it prints on stdout
     return trainer
 
 
-def _measure(trainer: RobustTrainer, parts: _Parts) -> dict[str, Any]:
+def _check(config: TrainConfig) -> HullCheck | None:
+    if not config.needs_substitutes:
+        return None
+    return HullCheck(steps=config.selection.steps, examples=config.selection.attacked)
+
+
+def _measure(trainer: RobustTrainer, parts: EncodedParts, bar: Bar | None) -> dict[str, Any]:
     """Measure the best checkpoint, and what its connection does on the validation examples."""
     handle = connected(trainer.plain_model)
     if handle is not None:
         handle.reset()
     metrics = _evaluate(trainer, parts, "validation")
+    metrics["distance"] = relative_distance(trainer.plain_model, trainer.reference)
     readings = [] if handle is None else handle.readings()
-    if "held_out" in parts:
+    if "held_out" in parts.datasets:
+        if bar is not None:
+            bar.part = "held out"
         metrics |= _evaluate(trainer, parts, "held_out")
     # An explicit layer solves nothing: its reading is not a number, which JSON does not have.
     solved = [dataclasses.asdict(r) for r in readings if math.isfinite(r.residual_after)]
     return {"metrics": metrics, "readings": solved}
 
 
-def _evaluate(trainer: RobustTrainer, parts: _Parts, part: str) -> dict[str, float]:
-    measured = trainer.evaluate(parts[part], metric_key_prefix=part)
-    return {name: measured[name] for name in (f"{part}_loss", f"{part}_accuracy")}
+def _evaluate(trainer: RobustTrainer, parts: EncodedParts, part: str) -> dict[str, float]:
+    measured = trainer.evaluate(parts.datasets[part], metric_key_prefix=part)
+    names = (f"{part}_{name}" for name in ("loss", "accuracy", "hull_accuracy"))
+    return {name: measured[name] for name in names if name in measured}
 
 
 def _first(logits: Any, labels: Tensor) -> Tensor:
@@ -157,11 +191,16 @@ def _first(logits: Any, labels: Tensor) -> Tensor:
 
 
 def _finish(
-    folder: RunFolder, record: Json, classifier: Classifier, args: TrainingArguments
+    folder: RunFolder,
+    record: Json,
+    classifier: Classifier,
+    wording: Wording,
+    args: TrainingArguments,
 ) -> None:
     def save_model(path: Path) -> None:
         save(classifier.model, path)
         classifier.tokenizer.save_pretrained(path)
+        wording.save(path)
 
     if args.should_save:
         folder.finish(record, save_model)

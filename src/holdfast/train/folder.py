@@ -10,7 +10,7 @@ run.json       the record, written last: the run is done
 import json
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,9 @@ from holdfast.train.checkpoint import (
 )
 
 Json = dict[str, Any]
+
+SHOWN = 4
+"""Differences from another run that are told."""
 
 
 @dataclass(frozen=True)
@@ -63,16 +66,25 @@ class RunFolder:
         if self.path.exists() and not self.path.is_dir():
             raise InputError(f"The output {self.path} is a file; give a folder.")
         if self.config.is_file():
-            if _without_place(_read(self.config)) != _without_place(identity):
+            if found := self.differences(identity):
                 raise InputError(
-                    f"{self.path} holds another run (its config.json differs from this "
-                    "configuration or its data); choose another output folder."
+                    f"{self.path} holds another run: {'; '.join(found)}. Choose another output "
+                    "folder, or the same settings."
                 )
         elif foreign := self._foreign():
             raise InputError(
                 f"{self.path} holds files that are not a run's, such as {foreign}; choose an empty "
                 "or new output folder."
             )
+
+    def differences(self, identity: Json) -> list[str]:
+        """Return in words where the folder's run differs from the one `identity` describes."""
+        there = dict(_leaves(_without_place(_read(self.config))))
+        here = dict(_leaves(_without_place(identity)))
+        names = [name for name in {**here, **there} if here.get(name) != there.get(name)]
+        told = [_difference(name, there.get(name), here.get(name)) for name in names]
+        told = list(dict.fromkeys(told))
+        return told if len(told) <= SHOWN else [*told[:SHOWN], f"and {len(told) - SHOWN} more"]
 
     def _foreign(self) -> str | None:
         draft = draft_of(self.config).name  # a kill may have left it
@@ -126,3 +138,23 @@ def _without_place(identity: Json) -> Json:
     if isinstance(plain.get("config"), dict):
         plain["config"].pop("output", None)
     return plain
+
+
+def _leaves(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield every setting with its dotted name."""
+    if isinstance(value, dict) and value:
+        for key, below in value.items():
+            yield from _leaves(below, f"{name}.{key}" if name else key)
+    else:
+        yield name, value
+
+
+def _difference(name: str, there: Any, here: Any) -> str:
+    kind, _, setting = name.partition(".")
+    if kind == "config":
+        return f"{setting} was {_shown(there)} and is {_shown(here)}"
+    return "its data were other examples" if kind == "data" else "it has another format"
+
+
+def _shown(value: Any) -> str:
+    return "not set" if value is None else str(value)

@@ -14,6 +14,8 @@ class Passes:
     """Runs through what an objective yields for one batch; it must yield what it announced."""
 
     objective: Objective
+    taken: int = field(default=0, init=False)
+    """How many losses were taken so far."""
     _losses: Iterator[Loss] | None = field(default=None, init=False)
 
     def next(self, model: nn.Module, extras: nn.Module, batch: Batch) -> Loss:
@@ -23,6 +25,7 @@ class Passes:
         loss = next(self._losses, None)
         if loss is None:
             raise RunFailed(self._miscounted("fewer"))
+        self.taken += 1
         return loss
 
     def finish(self) -> None:

@@ -19,9 +19,11 @@ class TrainResult:
     best_step: int
     """Step of the checkpoint with the lowest validation loss, which is the saved model."""
     seconds: float
-    """Time spent in training, evaluations included; after a resume, since the resume."""
+    """Time spent in training, evaluations included, over all resumes."""
     peak_memory_bytes: int
     """Of the accelerator, or of the process where there is none."""
+    seconds_this_run: float = 0.0
+    """Of `seconds`, those since the last resume."""
     already_done: bool = False
     """Whether an earlier run had finished and nothing was done now."""
 
@@ -40,5 +42,6 @@ def result_of(record: Mapping[str, Any], output: Path, *, already_done: bool) ->
         best_step=record["best_step"],
         seconds=record["seconds"],
         peak_memory_bytes=record["peak_memory_bytes"],
+        seconds_this_run=record.get("seconds_this_run", record["seconds"]),
         already_done=already_done,
     )

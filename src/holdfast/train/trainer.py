@@ -1,45 +1,48 @@
 """`transformers.Trainer` with an objective in place of the model's own loss.
 
 Everything else (devices, precision, DDP, accumulation, schedules, loggers) is Trainer's. Added: an
-objective may yield several losses a step, a loss that is no number stops the run, and a checkpoint
-counts only when it is complete.
+objective may yield several losses a step, may keep a module beside the model, may want batches
+with equal numbers of each class, and may be held near the pre-trained model by an anchor.
 """
 
 import contextlib
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import torch
 from torch import Tensor, nn
 from torch.utils.data import DataLoader
-from transformers import PreTrainedModel, Trainer, TrainerCallback, TrainingArguments
-from transformers.trainer_utils import EvalPrediction, TrainOutput
+from transformers import PreTrainedModel, TrainingArguments
+from transformers.trainer_utils import EvalLoopOutput
 
-from holdfast.errors import HoldfastError, InputError, RunFailed
+from holdfast.adversary.batch import LABELS, inputs_of
+from holdfast.anchors import Anchor, Reference
+from holdfast.errors import HoldfastError
 from holdfast.implicit import Connection, connect
-from holdfast.implicit.checkpoint import note_connection
 from holdfast.objectives import Objective, Standard
-from holdfast.train import checkpoint
 from holdfast.train import extras as beside
 from holdfast.train.arguments import one_device_a_process
 from holdfast.train.averages import PartAverages
-from holdfast.train.finite import LossWatch, broken_weights
+from holdfast.train.columns import EXTRA_COLUMNS, ROWS, labels_of, mark_movable
+from holdfast.train.distance import relative_distance
+from holdfast.train.finite import LossWatch
+from holdfast.train.guarded import GuardedTrainer
+from holdfast.train.options import TrainerOptions, refuse_unknown
 from holdfast.train.passes import Passes
-
-ROWS = "ids"
-"""Column of a batch that tells which rows it is made of; the model never sees it."""
-
-_WATCHED = 100  # losses kept before they are looked at, where nothing is logged or saved
+from holdfast.train.robustness import HullCheck
+from holdfast.train.sampler import ClassBalancedSampler, FollowEpochs, check_batch
+from holdfast.train.unfit import refuse_unfit
 
 
-class RobustTrainer(Trainer):
+class RobustTrainer(GuardedTrainer):
     """Trains a model with an `Objective`, connected by a `Connection` if one is given.
 
     Takes what `Trainer` takes, by name, except `compute_loss_func`: the objective is the loss. A
-    connected model is taken as it is. `row_names` name the training rows in errors, if batches
-    carry row numbers as `ids`.
+    connected model is taken as it is. `anchor` keeps the weights near those the model has now,
+    except `new_weights`. To every evaluation `check` adds the accuracy inside the hull of the words
+    and `track_distance` the distance from those weights. `row_names` name the training rows in
+    errors, if batches carry row numbers as `ids`.
     """
 
     # Each loss is the mean over its batch, so Trainer divides it by the batches it accumulates.
@@ -55,40 +58,25 @@ class RobustTrainer(Trainer):
         connection: Connection | None = None,
         *,
         args: TrainingArguments | None = None,
-        data_collator: Callable[..., Any] | None = None,
-        train_dataset: Any = None,
-        eval_dataset: Any = None,
-        processing_class: Any = None,
-        model_init: Callable[..., PreTrainedModel] | None = None,
-        compute_metrics: Callable[[EvalPrediction], dict[str, float]] | None = None,
-        callbacks: list[TrainerCallback] | None = None,
-        optimizers: tuple[Any, Any] = (None, None),
-        optimizer_cls_and_kwargs: tuple[type[torch.optim.Optimizer], dict[str, Any]] | None = None,
-        preprocess_logits_for_metrics: Callable[[Tensor, Tensor], Tensor] | None = None,
+        anchor: Anchor | None = None,
+        new_weights: Sequence[str] = (),
+        check: HullCheck | None = None,
+        track_distance: bool = False,
         row_names: Sequence[str] | None = None,
+        **options: Unpack[TrainerOptions],
     ) -> None:
         """Connect the model, build the trainer, then the objective's extras."""
+        refuse_unknown(options)
         self.objective: Objective = Standard() if objective is None else objective
         self._parts, self._watch = PartAverages(), LossWatch(row_names)
+        self.anchor, self.new_weights = anchor, new_weights
+        self.check, self.track_distance = check, track_distance
         self._connect(model, connection)
-        super().__init__(
-            model=model,
-            args=one_device_a_process(args),
-            data_collator=data_collator,
-            train_dataset=train_dataset,
-            eval_dataset=eval_dataset,
-            processing_class=processing_class,
-            model_init=model_init,
-            compute_metrics=compute_metrics,
-            callbacks=callbacks,
-            optimizers=optimizers,
-            optimizer_cls_and_kwargs=optimizer_cls_and_kwargs,
-            preprocess_logits_for_metrics=preprocess_logits_for_metrics,
-        )
+        super().__init__(model=model, args=one_device_a_process(args), **options)
         if model is not None:
-            self.extras = self._extras_of(model)
+            self._prepare_beside(model)
         self.add_callback(beside.ZeroExtras(lambda: self.extras))
-        self._refuse_unfit()
+        refuse_unfit(self)
 
     # -- the model, and what lives beside it --------------------------------------------------
 
@@ -98,25 +86,28 @@ class RobustTrainer(Trainer):
             connect(model, connection)
 
     def call_model_init(self, trial: Any = None) -> nn.Module:
-        """Return a new model, connected and with extras of its own."""
+        """Return a new model, connected, with extras and an anchor of its own."""
         model: PreTrainedModel = super().call_model_init(trial)  # type: ignore[assignment]
         self._connect(model, self.connection)
-        self.extras = self._extras_of(model)
+        self._prepare_beside(model)
         return model
 
-    @property
-    def plain_model(self) -> PreTrainedModel:
-        """The model itself, without what distributed training wraps around it."""
-        model: PreTrainedModel = self.accelerator.unwrap_model(self.model)
-        return model
-
-    def _extras_of(self, model: nn.Module) -> nn.Module:
-        extras: nn.Module = self.objective.extras(model).to(self.args.device)
-        beside.make_equal(extras, self.accelerator)
-        return extras
+    def _prepare_beside(self, model: PreTrainedModel) -> None:
+        self.extras: nn.Module = self.objective.extras(model).to(self.args.device)
+        beside.make_equal(self.extras, self.accelerator)
+        if self.anchor is not None or self.track_distance:
+            self.reference = Reference.of(model, self.new_weights)
+        if self.anchor is not None:
+            self.anchor.attach(model, self.reference)
 
     def create_optimizer(self, model: nn.Module | None = None) -> torch.optim.Optimizer:
-        """Build the optimizer over the model and the trainable part of the extras."""
+        """Build the optimizer, or the anchor's, over the model and the extras' trainable part."""
+        if self.anchor is not None and self.optimizer is None:
+            usual = self.optimizer_cls_and_kwargs or self.get_optimizer_cls_and_kwargs(
+                self.args, self.plain_model
+            )
+            chosen = self.anchor.optimizer(usual, self.plain_model, self.reference)
+            self.optimizer_cls_and_kwargs = chosen
         optimizer: torch.optim.Optimizer = super().create_optimizer(model)
         beside.join_optimizer(self.extras, optimizer, self.args.weight_decay)
         return optimizer
@@ -126,21 +117,6 @@ class RobustTrainer(Trainer):
         norm = super()._clip_grad_norm(model)  # type: ignore[no-untyped-call]
         nn.utils.clip_grad_norm_(beside.trainable(self.extras), self.args.max_grad_norm)
         return norm
-
-    def _refuse_unfit(self) -> None:
-        name = type(self.objective).__name__
-        if self.args.label_smoothing_factor != 0:
-            raise InputError(
-                f"label_smoothing_factor changes Trainer's own loss, and the loss here is {name}; "
-                "leave it at 0."
-            )
-        if self.is_deepspeed_enabled and (
-            self.objective.passes > 1 or beside.trainable(self.extras)
-        ):
-            raise InputError(
-                "DeepSpeed takes an optimizer step after every backward and knows only the model, "
-                f"so {name} cannot run under it; use DDP."
-            )
 
     # -- one step -----------------------------------------------------------------------------
 
@@ -186,49 +162,55 @@ class RobustTrainer(Trainer):
         """Return the objective's next loss in training; the model's own loss in evaluation."""
         if return_outputs:
             return super().compute_loss(model, inputs, return_outputs, num_items_in_batch)
-        loss = self._passes.next(model, self.extras, inputs)
+        with self.accelerator.autocast():  # also what lives beside the model runs in bf16
+            loss = self._passes.next(model, self.extras, inputs)
+        total = loss.total + self._penalty() if self._passes.taken == 1 else loss.total
         self._parts.add(loss.parts)
-        self._watch.add(self.state.global_step + 1, loss.total, self._rows)
-        return loss.total
+        self._watch.add(self.state.global_step + 1, total, self._rows)
+        return total
 
-    # -- losses that are no numbers -----------------------------------------------------------
-
-    def _look_at_losses(self) -> None:
-        """Check now where that costs nothing; else when something is logged or saved."""
-        alone_on_cpu = self.accelerator.num_processes == 1 and self.args.device.type == "cpu"
-        if alone_on_cpu or len(self._watch.pending) >= _WATCHED:
-            self.check_finite()
-
-    def check_finite(self) -> None:
-        """Stop every process if one of them met a loss that is no number."""
-        problem = self._watch.problem()
-        found = torch.tensor(float(problem is not None), device=self.args.device)
-        if self.accelerator.reduce(found, reduction="sum").item() > 0:
-            raise self._failure(problem or "The loss of another process is no number.")
-
-    def _failure(self, problem: str) -> RunFailed:
-        found = checkpoint.complete_checkpoints(Path(self.args.output_dir or ""))
-        kept = f"{found[-1]} is the last good checkpoint" if found else "there is no checkpoint yet"
-        advice = "try a lower learning rate in a new output folder, or look at the examples"
-        return RunFailed(f"{problem} Training stops, and {kept}: {advice}.")
+    def _penalty(self) -> Tensor | float:
+        """Return the anchor's part of the loss, which goes with the first pass of a batch."""
+        if self.anchor is None:
+            return 0.0
+        penalty = self.anchor.penalty(self.plain_model, self.reference)
+        if penalty is None:
+            return 0.0
+        self._parts.add({"anchor": penalty})
+        return penalty
 
     def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
         """Log, adding to a line of the loss curve the averages of the objective's parts."""
-        self.check_finite()
-        for name, value in logs.items():
-            if name.endswith("loss") and not math.isfinite(value):
-                raise self._failure(f"{name} became {value} at step {self.state.global_step}.")
         if "loss" in logs:
             logs.update(self._parts.drain(lambda t: self.accelerator.reduce(t, reduction="mean")))
         super().log(logs, start_time)
 
-    # -- rows: which examples a batch is made of ----------------------------------------------
+    # -- batches: what is in them beside the model's inputs ------------------------------------
 
     def _set_signature_columns_if_needed(self) -> None:
         super()._set_signature_columns_if_needed()
         columns: Any = self._signature_columns
-        if ROWS not in columns:
-            columns.append(ROWS)
+        columns += [name for name in EXTRA_COLUMNS if name not in columns]
+
+    def _get_train_sampler(self, train_dataset: Any = None) -> Any:
+        """Draw equal numbers of each class where the objective wants it."""
+        if not self.objective.class_conditional:
+            return super()._get_train_sampler(train_dataset)
+        seed = self.args.seed if self.args.data_seed is None else self.args.data_seed
+        dataset = self.train_dataset if train_dataset is None else train_dataset
+        sampler = ClassBalancedSampler(labels_of(dataset), seed)
+        check_batch(self.args.per_device_train_batch_size, sampler.classes)
+        self.remove_callback(FollowEpochs)
+        self.add_callback(FollowEpochs(sampler))
+        return sampler
+
+    def _prepare_inputs(self, inputs: dict[str, Any]) -> dict[str, Any]:
+        prepared = super()._prepare_inputs(inputs)
+        if self.objective.moves or self.check is not None:
+            return mark_movable(prepared, self.processing_class)
+        return prepared
+
+    # -- evaluation ---------------------------------------------------------------------------
 
     def prediction_step(
         self,
@@ -237,9 +219,37 @@ class RobustTrainer(Trainer):
         prediction_loss_only: bool,
         ignore_keys: list[str] | None = None,
     ) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
-        """Evaluate one batch without its row numbers."""
-        seen = {name: value for name, value in inputs.items() if name != ROWS}
+        """Evaluate one batch of the model's inputs and labels only."""
+        seen = inputs_of(inputs) | {name: inputs[name] for name in (LABELS,) if name in inputs}
         return super().prediction_step(model, seen, prediction_loss_only, ignore_keys)
+
+    def evaluation_loop(
+        self,
+        dataloader: DataLoader[Any],
+        description: str,
+        prediction_loss_only: bool | None = None,
+        ignore_keys: list[str] | None = None,
+        metric_key_prefix: str = "eval",
+    ) -> EvalLoopOutput:
+        """Evaluate, and add what the model keeps of its accuracy and of its pre-trained weights."""
+        output: EvalLoopOutput = super().evaluation_loop(
+            dataloader, description, prediction_loss_only, ignore_keys, metric_key_prefix
+        )
+        found = self._robustness(dataloader)
+        if output.metrics is not None:
+            output.metrics.update({f"{metric_key_prefix}_{name}": found[name] for name in found})
+        return output
+
+    def _robustness(self, dataloader: DataLoader[Any]) -> dict[str, float]:
+        found = {}
+        if self.check is not None:
+            batches = (self._prepare_inputs(batch) for batch in dataloader)
+            with self.compute_loss_context_manager():
+                held = self.check.accuracy(self.plain_model, batches, self.accelerator)
+            found["hull_accuracy"] = held
+        if self.track_distance:
+            found["distance"] = relative_distance(self.plain_model, self.reference)
+        return found
 
     def get_eval_dataloader(self, eval_dataset: Any = None) -> DataLoader[Any]:
         """Return batches of every example, also where incomplete ones are left out of training."""
@@ -251,45 +261,8 @@ class RobustTrainer(Trainer):
 
     # -- checkpoints --------------------------------------------------------------------------
 
-    def train(
-        self,
-        resume_from_checkpoint: str | bool | None = None,
-        trial: Any = None,
-        ignore_keys_for_eval: list[str] | None = None,
-    ) -> TrainOutput:
-        """Train; `resume_from_checkpoint=True` takes the last complete checkpoint."""
-        if resume_from_checkpoint is True:
-            resume_from_checkpoint = str(checkpoint.last_complete(Path(self.args.output_dir or "")))
-        result = super().train(resume_from_checkpoint, trial, ignore_keys_for_eval)
-        self.check_finite()
-        return result
-
-    def _save_checkpoint(self, model: nn.Module, trial: Any) -> None:
-        self.check_finite()
-        if problem := broken_weights(self.plain_model, self.state.global_step):
-            raise self._failure(problem)
-        root = Path(self._get_output_dir(trial))
-        folder = root / f"checkpoint-{self.state.global_step}"
-        if self.args.should_save:
-            checkpoint.unmark(folder)
-        # Trainer would remove an older checkpoint while this one does not count yet.
-        limit, self.args.save_total_limit = self.args.save_total_limit, None
-        try:
-            super()._save_checkpoint(model, trial)
-        finally:
-            self.args.save_total_limit = limit
-        if self.args.should_save:
-            beside.save_extras(self.extras, folder)
-        self.accelerator.wait_for_everyone()  # every process writes its random state
-        if self.args.should_save:
-            checkpoint.mark(folder, self.state.global_step)
-            checkpoint.rotate(root, limit, self.state.best_model_checkpoint)
-
-    def _save(self, output_dir: str | None = None, state_dict: Any = None) -> None:
-        """Save the model, as `holdfast.implicit.save` does, with its connection beside it."""
-        super()._save(output_dir, state_dict)
-        if self.args.should_save:
-            note_connection(self.plain_model, Path(output_dir or self.args.output_dir or ""))
+    def _save_beside(self, folder: Path) -> None:
+        beside.save_extras(self.extras, folder)
 
     def _load_from_checkpoint(self, resume_from_checkpoint: str, model: Any = None) -> None:
         super()._load_from_checkpoint(resume_from_checkpoint, model)

@@ -1,0 +1,8 @@
+"""How the texts of a space are gone through: one algorithm a file."""
+
+from holdfast.attack.search.beam import Beam
+from holdfast.attack.search.genetic import Genetic
+from holdfast.attack.search.pwws import PWWS
+from holdfast.attack.search.random import RandomSearch
+
+__all__ = ["PWWS", "Beam", "Genetic", "RandomSearch"]

@@ -1,0 +1,236 @@
+"""`holdfast attack`: what an attack leaves of a classifier's accuracy, or of one sentence."""
+
+import dataclasses
+import inspect
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from tqdm import tqdm
+
+from holdfast.attack import (
+    Attack,
+    Outcome,
+    ScoreDecrease,
+    Summary,
+    Targeted,
+    Untargeted,
+    attack_to_file,
+    read_allowed_sets,
+    read_outcomes,
+    run_attack,
+    summarise,
+    verify,
+)
+from holdfast.attack.recipes import RECIPES, find_recipe
+from holdfast.commands.attack_text import outcome_text, summary_text
+from holdfast.commands.settings import Interface
+from holdfast.data import (
+    Example,
+    Task,
+    evaluation_split,
+    find_task,
+    read_file,
+    read_split,
+    sample,
+)
+from holdfast.errors import InputError
+from holdfast.record import encode
+from holdfast.text import read_lexicon
+from holdfast.victim import ModelVictim, load
+
+MOVING = {"last": (-1,), "first": (0,), "both": (0, -1)}
+
+
+@dataclass(frozen=True)
+class AttackOptions:
+    """What `holdfast attack` takes."""
+
+    model: Path
+    """Folder of a fine-tuned classifier, as `holdfast train` writes it."""
+    attack: str = "pwws_rift"
+    """Name of the attack; a wrong one lists those there are."""
+    text: tuple[str, ...] = ()
+    """Sentences to attack, instead of data: the class the model gives them counts as right."""
+    task: str | None = None
+    """Name of a known task whose examples are attacked (`holdfast tasks` lists them)."""
+    data: Path | None = None
+    """Folder that holds the task as `<task>/<split>.jsonl`, .tsv or .csv; none: the Hub."""
+    split: str | None = None
+    """Split of the task; none: the one that results are reported on."""
+    file: Path | None = None
+    """CSV, TSV or JSON lines file of one's own, instead of a task."""
+    texts: tuple[str, ...] = ("text",)
+    """Text columns of `file`: one, or two for sentence pairs."""
+    label: str = "label"
+    """Label column of `file`: the model's label names, or their codes."""
+    examples: int | None = 1000
+    """How many examples, drawn by the seed; none, or more than there are: all."""
+    lexicon: Path | None = None
+    """JSON file {word: [substitutes]}; none: the cached lexicon, or one built from WordNet."""
+    allowed_sets: Path | None = None
+    """JSON file {text: {position: [substitutes]}}, for attacks that take one."""
+    goal: Untargeted | Targeted | ScoreDecrease = Untargeted()
+    """What the attack is after."""
+    moving: Literal["last", "first", "both"] = "last"
+    """Which text of a pair may change."""
+    output: Path | None = None
+    """File for the outcomes, a JSON object a line; the same command resumes a killed run."""
+    seed: int = 0
+    """Of the examples drawn, and of the attack."""
+    in_flight: int = 256
+    """Examples under attack at the same time; it changes the speed and not the results."""
+    max_length: int | None = None
+    """Tokens the model reads; none: as many as it can, up to 512."""
+    precision: Literal["fp32", "bf16"] = "fp32"
+    """Of the model's arithmetic."""
+    verify: bool = True
+    """Check every outcome again, from its texts alone."""
+
+    def __post_init__(self) -> None:
+        sources = [name for name in ("text", "task", "file") if getattr(self, name)]
+        if len(sources) != 1:
+            given = " and ".join(f"--{name}" for name in sources) or "none"
+            raise InputError(
+                f"What to attack is said by one of --text, --task and --file; got {given}."
+            )
+        if self.examples is not None and self.examples < 1:
+            raise InputError(f"--examples is {self.examples}; expected 1 or more.")
+
+
+INTERFACE = Interface(
+    "attack",
+    "Attack a classifier and say what of its accuracy is left: holdfast attack --model "
+    "runs/x/model --task sst2 --attack genetic_jia. With --text the changed words of one sentence "
+    f"are shown. Attacks: {', '.join(RECIPES)}.",
+    AttackOptions,
+    switches={"json": "print the result as one JSON object"},
+)
+
+
+def run(argv: Sequence[str]) -> None:
+    """Attack, verify, print."""
+    options, given = INTERFACE.read(argv)
+    attack = build_attack(options)
+    victim = load(options.model, max_length=options.max_length, precision=options.precision)
+    examples = gather_examples(options, victim)
+    begun = time.perf_counter()
+    outcomes = _attacked(options, attack, victim, examples)
+    seconds = time.perf_counter() - begun
+    if int(os.environ.get("RANK", "0")) > 0:
+        return
+    if options.verify:
+        verify(attack, victim, outcomes(), examples)
+    summary = summarise(outcomes())
+    if "json" in given:
+        print(json.dumps(report(options, summary, outcomes, seconds)))
+    elif options.text:
+        print("\n\n".join(outcome_text(outcome, labels(victim)) for outcome in outcomes()))
+    else:
+        print(summary_text(attack.name, summary, seconds))
+
+
+def build_attack(options: AttackOptions) -> Attack:
+    """Return the attack that was named, with what was given for it."""
+    recipe = find_recipe(options.attack)
+    takes = inspect.signature(recipe).parameters
+    given: dict[str, Any] = {}
+    for flag, name, read in (
+        ("lexicon", "lexicon", read_lexicon),
+        ("allowed_sets", "allowed", read_allowed_sets),
+    ):
+        path = getattr(options, flag)
+        if path is not None and name not in takes:
+            raise InputError(f"The attack {options.attack} takes no --{flag}; leave it out.")
+        if path is not None:
+            given[name] = read(path)
+    attack = dataclasses.replace(recipe(**given), goal=options.goal)
+    moving = MOVING[options.moving]
+    return attack if options.moving == "last" else dataclasses.replace(attack, moving=moving)
+
+
+def labels(victim: ModelVictim) -> list[str]:
+    """Return the names the model has for its classes."""
+    names = getattr(victim.model.config, "id2label", None) or {}
+    return [str(names.get(code, code)) for code in range(victim.classes)]
+
+
+def gather_examples(options: AttackOptions, victim: ModelVictim) -> list[Example]:
+    """Return what is to be attacked."""
+    if options.text:
+        return _sentences(options.text, victim)
+    if options.file is not None:
+        known = Task(options.file.stem, options.texts, tuple(labels(victim)), label=options.label)
+        found = read_file(known, options.file, "file").examples
+    else:
+        task = find_task(str(options.task))
+        split = options.split or evaluation_split(task, options.data)
+        found = read_split(task, split, options.data).examples
+    if options.examples is None or options.examples >= len(found):
+        return found
+    return sample(found, options.examples, seed=options.seed)
+
+
+def _sentences(texts: Sequence[str], victim: ModelVictim) -> list[Example]:
+    answers = victim.score([(text,) for text in texts])
+    return [
+        Example(f"text:{number}", (text,), int(answer.argmax()))
+        for number, (text, answer) in enumerate(zip(texts, answers, strict=True))
+    ]
+
+
+Outcomes = Callable[[], Iterator[Outcome]]
+
+
+def _attacked(
+    options: AttackOptions, attack: Attack, victim: ModelVictim, examples: Sequence[Example]
+) -> Outcomes:
+    """Run the attack; return a way to go through its outcomes in the order of the examples."""
+    settings: dict[str, Any] = {"seed": options.seed, "in_flight": options.in_flight}
+    with progress(attack.name, len(examples)) as watch:
+        if options.output is not None:
+            path = attack_to_file(attack, victim, examples, options.output, watch=watch, **settings)
+            return lambda: read_outcomes(path)
+        found: dict[str, Outcome] = {}
+        for outcome in run_attack(attack, victim, examples, **settings):
+            found[outcome.id] = outcome
+            watch(outcome)
+        return lambda: (found[example.id] for example in examples)
+
+
+@contextmanager
+def progress(name: str, total: int) -> Iterator[Callable[[Outcome], None]]:
+    """Show on stderr how the attack goes: the accuracy so far and the rates."""
+    done = survived = queries = 0
+    begun = time.perf_counter()
+    with tqdm(total=total, desc=name, unit="ex", file=sys.stderr, disable=total < 2) as bar:
+
+        def watch(outcome: Outcome) -> None:
+            nonlocal done, survived, queries
+            done, survived = done + 1, survived + outcome.survived
+            queries += outcome.queries
+            rate = queries / max(time.perf_counter() - begun, 1e-9)
+            bar.set_postfix_str(
+                f"accuracy under attack {survived / done:.1%}, {rate:,.0f} queries/s", refresh=False
+            )
+            bar.update()
+
+        yield watch
+
+
+def report(
+    options: AttackOptions, summary: Summary, outcomes: Outcomes, seconds: float
+) -> dict[str, Any]:
+    """Return the result as plain values; of sentences also what became of each."""
+    found = {"attack": options.attack, "seconds": seconds, "summary": encode(summary)}
+    if options.output is not None:
+        found["output"] = str(options.output)
+    if options.text:
+        found["outcomes"] = [outcome.to_json() for outcome in outcomes()]
+    return found

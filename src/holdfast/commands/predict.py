@@ -1,0 +1,148 @@
+"""`holdfast predict`: the label of texts by a trained model, connected as it was trained."""
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from tqdm import tqdm
+
+from holdfast.commands.settings import Interface
+from holdfast.commands.table import table
+from holdfast.data import EncodedExamples, Example, PadBatch
+from holdfast.data.files import text_of
+from holdfast.data.rows import Row, read_rows
+from holdfast.errors import InputError
+from holdfast.implicit.checkpoint import read_connection, require_safetensors
+from holdfast.implicit.layers import positions
+from holdfast.train.loading import Classifier, open_classifier
+
+LONGEST = 2**16  # tokens, where neither model nor tokenizer knows a limit
+LONGEST_SHOWN = 60  # characters of a text in the table; --json prints all of them
+
+Texts = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class PredictOptions:
+    """What `holdfast predict` takes."""
+
+    model: Path
+    """Folder of a trained model, as `holdfast train` writes it."""
+    text: tuple[str, ...] = ()
+    """Texts to label; they may also stand without this name."""
+    file: Path | None = None
+    """CSV, TSV or JSON lines file of texts to label, besides those given."""
+    texts: tuple[str, ...] = ("text",)
+    """Text columns of `file`: one, or two for sentence pairs."""
+    batch_size: int = 32
+    """Texts read by the model at once."""
+    max_length: int | None = None
+    """Tokens kept of each text; none: as many as the model reads."""
+
+    def __post_init__(self) -> None:
+        if len(self.texts) not in (1, 2):
+            raise InputError(f"--texts names {len(self.texts)} columns; name one, or two of pairs.")
+        for name in ("batch_size", "max_length"):
+            if (value := getattr(self, name)) is not None and value < 1:
+                raise InputError(f"--{name} is {value}; expected 1 or more.")
+
+
+INTERFACE = Interface(
+    "predict",
+    'Label texts with a trained model: holdfast predict --model runs/reviews/model "A fine film."',
+    PredictOptions,
+    switches={"json": "print one JSON object a text, with the probability of every label"},
+    free="text",
+)
+
+
+def run(argv: Sequence[str]) -> None:
+    """Label the texts and print them with their labels."""
+    options, given = INTERFACE.read(argv)
+    texts = gather_texts(options)
+    classifier = load_trained(options.model)
+    answers = predict(classifier, texts, options, progress=options.file is not None)
+    if "json" in given:
+        for answer in answers:
+            print(json.dumps(answer))
+    else:
+        print(shown(list(answers)))
+
+
+def gather_texts(options: PredictOptions) -> list[Texts]:
+    """Return the texts, or pairs, as the model will read them; refuse what it cannot read."""
+    given = [Row(number, "The texts", {"text": text}) for number, text in enumerate(options.text)]
+    texts: list[Texts] = [(text_of(row, "text"),) for row in given]
+    if options.file is not None:
+        rows = read_rows(options.file)
+        texts += [tuple(text_of(row, column) for column in options.texts) for row in rows]
+    if not texts:
+        raise InputError("There is no text to label; write one behind the options, or give --file.")
+    if len({len(text) for text in texts}) > 1:
+        raise InputError("Single texts and pairs cannot be mixed; give pairs in a --file only.")
+    return texts
+
+
+def load_trained(folder: Path) -> Classifier:
+    """Load a classifier with its own connection; refuse one that was never trained."""
+    require_safetensors(folder)
+    classifier = open_classifier(str(folder), read_connection(folder))
+    if classifier.new_weights:
+        raise InputError(
+            f"{folder} holds no trained classifier (there is no {classifier.new_weights[0]}); train"
+            " one with holdfast train, and give the folder `model` that it writes."
+        )
+    return classifier
+
+
+def predict(
+    classifier: Classifier, texts: Sequence[Texts], options: PredictOptions, *, progress: bool
+) -> Iterator[dict[str, Any]]:
+    """Yield the answer for each text: its label, and the probability of every label."""
+    model: Any = classifier.model
+    model.to(_device()).eval()
+    labels = classifier.labels()
+    with tqdm(total=len(texts), desc="texts", file=sys.stderr, disable=not progress) as bar:
+        for start in range(0, len(texts), options.batch_size):
+            batch = texts[start : start + options.batch_size]
+            with torch.no_grad():
+                logits = model(**_encode(classifier, batch, options.max_length)).logits
+            bar.update(len(batch))
+            for text, row in zip(batch, logits.float().softmax(-1).tolist(), strict=True):
+                best = max(range(len(row)), key=row.__getitem__)
+                probabilities = dict(zip(labels, row, strict=True))
+                answer = {"texts": list(text), "label": labels[best], "probability": row[best]}
+                yield {**answer, "probabilities": probabilities}
+
+
+def _encode(classifier: Classifier, batch: Sequence[Texts], length: int | None) -> Any:
+    """Return a padded batch, cut as in training."""
+    model, tokenizer = classifier.model, classifier.tokenizer
+    limits = [limit for limit in (tokenizer.model_max_length, positions(model)) if limit]
+    examples = [Example(str(row), texts, label=0) for row, texts in enumerate(batch)]
+    encoded = EncodedExamples(examples, tokenizer, length or min(LONGEST, *limits))
+    padded = PadBatch(tokenizer)([encoded[row] for row in range(len(encoded))])
+    named = tokenizer.model_input_names
+    return {name: padded[name].to(model.device) for name in named if name in padded}
+
+
+def _device() -> torch.device:
+    return torch.accelerator.current_accelerator() or torch.device("cpu")
+
+
+def shown(answers: Sequence[dict[str, Any]]) -> str:
+    """Return the answers as a table."""
+    rows = [
+        [answer["label"], f"{answer['probability']:.3f}", _short(" | ".join(answer["texts"]))]
+        for answer in answers
+    ]
+    return table(["label", "probability", "text"], rows)
+
+
+def _short(text: str) -> str:
+    plain = " ".join(text.split())
+    return plain if len(plain) <= LONGEST_SHOWN else plain[: LONGEST_SHOWN - 3] + "..."

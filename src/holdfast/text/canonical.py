@@ -1,0 +1,176 @@
+"""Canonical text: each word is written as the most frequent of those that may stand for it.
+
+Synonyms that an attacker could exchange become the same word before the model sees them
+(synonym encoding; Wang et al., UAI 2021). No gradient and no cost, and every position in the new
+text is known in the user's own.
+"""
+
+import json
+import os
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from holdfast.errors import InputError
+from holdfast.record import commit, version
+from holdfast.text.lexicon import Lexicon
+from holdfast.text.words import Words, like, split_words
+
+FILE_NAME = "canonical.json"
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Canonical:
+    """Write every text in canonical form before it is tokenised, in training and in use."""
+
+    rounds: int = 2
+    """How often a word is replaced by the most frequent of its substitutes."""
+    lexicon: Path | None = None
+    """JSON file {word: [substitutes]}; none: the cached lexicon, or one built from WordNet."""
+
+    def __post_init__(self) -> None:
+        _check_rounds(self.rounds)
+
+
+class Span(NamedTuple):
+    """A word that was rewritten: where it stands now and where the user's word stood."""
+
+    start: int
+    end: int
+    original_start: int
+    original_end: int
+
+
+@dataclass(frozen=True)
+class CanonicalText:
+    """A rewritten text, and the way back from it."""
+
+    text: str
+    """The text in canonical form."""
+    spans: tuple[Span, ...]
+    """The words that were rewritten, in order; what lies between them only moved."""
+
+    def to_original(self, start: int, end: int) -> tuple[int, int]:
+        """Return the smallest range of the user's text that holds this range of the new one.
+
+        Part of a rewritten word stands for the whole of the user's word.
+        """
+        return _carried(self.spans, start, end)
+
+    def to_canonical(self, start: int, end: int) -> tuple[int, int]:
+        """Return the smallest range of the new text that holds this range of the user's."""
+        mirrored = [Span(*span[2:], *span[:2]) for span in self.spans]
+        return _carried(mirrored, start, end)
+
+
+def _carried(spans: Sequence[Span], start: int, end: int) -> tuple[int, int]:
+    before = bisect_right(spans, start, key=lambda span: span.start)
+    if before and start < spans[before - 1].end:
+        carried_start = spans[before - 1].original_start
+    else:
+        carried_start = start + _shift(spans, before)
+    before = bisect_left(spans, end, key=lambda span: span.start)
+    if before and end < spans[before - 1].end:
+        return carried_start, spans[before - 1].original_end
+    return carried_start, end + _shift(spans, before)
+
+
+def _shift(spans: Sequence[Span], before: int) -> int:
+    """Return how far a position after so many rewritten words has moved."""
+    return spans[before - 1].original_end - spans[before - 1].end if before else 0
+
+
+@dataclass(frozen=True)
+class CanonicalMap:
+    """What each word is written as; made from a lexicon and the training texts."""
+
+    mapping: Mapping[str, str] = field(repr=False)
+    """Only words that change, in lower case."""
+    lexicon: str
+    """Checksum (sha256) of the lexicon."""
+    rounds: int
+    """How often a word was replaced by the most frequent of its substitutes."""
+
+    @classmethod
+    def fit(cls, texts: Iterable[str], lexicon: Lexicon, rounds: int = 2) -> "CanonicalMap":
+        """Count the words of the training texts and choose the word for each neighbourhood.
+
+        A neighbourhood is a word with its neighbours in the symmetrised lexicon. Of words that
+        are equally frequent the first in the alphabet is chosen, so that the choice is one.
+        """
+        _check_rounds(rounds)
+        counts = Counter(word.text.lower() for text in texts for word in split_words(text))
+        once = {
+            word: min((word, *neighbours), key=lambda member: (-counts[member], member))
+            for word, neighbours in lexicon.symmetric().neighbours.items()
+        }
+        chosen = {word: word for word in once}
+        for _ in range(rounds):
+            chosen = {word: once[target] for word, target in chosen.items()}
+        changed = {word: target for word, target in sorted(chosen.items()) if word != target}
+        return cls(changed, lexicon.sha256, rounds)
+
+    def apply(self, text: str) -> CanonicalText:
+        """Rewrite the words of `text`, each in its own case; all else stays as it is."""
+        words = Words.of(text)
+        targets = {
+            index: like(word.text, target)
+            for index, word in enumerate(words.words)
+            if (target := self.mapping.get(word.text.lower())) is not None
+        }
+        rewritten = words.replaced(targets)
+        spans = (Span(*rewritten.words[index][1:], *words.words[index][1:]) for index in targets)
+        return CanonicalText(rewritten.text, tuple(spans))
+
+    def save(self, folder: Path) -> None:
+        """Write `canonical.json` into the folder of a checkpoint, entirely or not at all."""
+        content = {
+            "format": FORMAT,
+            "holdfast": version(),
+            "commit": commit(),
+            "lexicon_sha256": self.lexicon,
+            "rounds": self.rounds,
+            "mapping": dict(self.mapping),
+        }
+        path = folder / FILE_NAME
+        draft = path.with_name(f".{path.name}.draft")
+        draft.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        os.replace(draft, path)
+
+    @classmethod
+    def load(cls, folder: Path) -> "CanonicalMap | None":
+        """Return the map of a checkpoint; None when its texts are read as they are."""
+        path = folder / FILE_NAME
+        if not path.exists():
+            return None
+        content = _read(path)
+        mapping, rounds = content.get("mapping"), content.get("rounds")
+        if not (isinstance(mapping, dict) and isinstance(rounds, int)) or not all(
+            isinstance(target, str) for target in mapping.values()
+        ):
+            raise InputError(f"{path} does not say how words are written; save the model again.")
+        return cls(mapping, str(content.get("lexicon_sha256")), rounds)
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise InputError(f"{path} is not valid JSON ({error}); save the model again.") from error
+    if not isinstance(content, dict):
+        raise InputError(f"{path} does not say how words are written; save the model again.")
+    if content.get("format") != FORMAT:
+        raise InputError(
+            f"{path} has format {content.get('format')!r} and this version of Holdfast reads "
+            f"{FORMAT}; install the version that wrote it ({content.get('holdfast')})."
+        )
+    return content
+
+
+def _check_rounds(rounds: int) -> None:
+    if rounds < 1:
+        raise InputError(f"Words were to be rewritten {rounds} times; expected 1 or more.")

@@ -1,0 +1,61 @@
+"""What a run says of itself as it goes, one short line each, by logging; `holdfast` shows it."""
+
+import json
+import logging
+from collections import Counter
+from pathlib import Path
+
+from holdfast.implicit import Connection
+from holdfast.train.checkpoint import STATE
+from holdfast.train.columns import labels_of
+from holdfast.train.config import TrainConfig
+from holdfast.train.examples import RunExamples
+from holdfast.train.parts import EncodedParts
+from holdfast.train.sampler import ClassBalancedSampler
+from holdfast.train.wording import Wording
+
+_log = logging.getLogger(__name__)
+
+
+def tell_examples(examples: RunExamples) -> None:
+    """Say how many rows were read, what each part got, and how often each label occurs."""
+    read = sum(source.rows for source in examples.sources.values())
+    rows = f"{read:,} rows read; " if read else ""
+    held_out = f"{len(examples.held_out):,}" if examples.held_out else "none"
+    parts = f"{len(examples.train):,} to train, {len(examples.validation):,} to validate"
+    _log.info("data: %s%s, %s held out", rows, parts, held_out)
+    counts = Counter(example.label for example in (*examples.train, *examples.validation))
+    named = (f"{name} {counts[code]:,}" for code, name in enumerate(examples.task.labels))
+    _log.info("labels: %s", ", ".join(named))
+
+
+def tell_connection(connection: Connection | None) -> None:
+    """Say which layers are connected, and how."""
+    if connection is None:
+        _log.info("connection: none, the plain model")
+        return
+    layers = connection.layers
+    named = layers if isinstance(layers, str) else ", ".join(map(str, layers))
+    solver = type(connection.solver).__name__
+    _log.info("connection: layers %s, %s, solved by %s", named, connection.scheme, solver)
+
+
+def tell_objective(config: TrainConfig, parts: EncodedParts, wording: Wording) -> None:
+    """Say what is minimised, near what, on which words, and what chooses the checkpoint."""
+    anchor = f", anchored by {config.anchor}" if config.anchor is not None else ""
+    _log.info("objective: %s%s", type(config.objective).__name__, anchor)
+    if parts.lexicon is not None:
+        _log.info("lexicon: %s; %s", parts.lexicon.source, parts.coverage)
+    if config.objective.class_conditional:
+        balanced = ClassBalancedSampler(labels_of(parts.datasets["train"]), config.seed)
+        _log.info("batches: %s", balanced.describe())
+    if wording.canonical is not None:
+        _log.info("canonical text: %d words have another form", len(wording.canonical.mapping))
+    _log.info("kept: the checkpoint with the best validation %s", config.selected_by)
+
+
+def tell_resume(checkpoint: Path | None) -> None:
+    """Say where a killed run goes on."""
+    if checkpoint is not None:
+        state = json.loads((checkpoint / STATE).read_text(encoding="utf-8"))
+        _log.info("resuming from step %s of %s", state["global_step"], state["max_steps"])

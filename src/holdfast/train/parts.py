@@ -1,0 +1,72 @@
+"""A run's examples as token ids, with substitutes for their words where the loss needs them."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from torch import Tensor
+from transformers import PreTrainedTokenizerBase
+
+from holdfast.data import EncodedExamples, Example, Item, PadBatch
+from holdfast.text import Coverage, Lexicon, Substituter, find_lexicon
+from holdfast.train.collate import CandidateBatch
+from holdfast.train.config import TrainConfig
+from holdfast.train.examples import RunExamples
+
+Collate = Callable[[Sequence[Item]], dict[str, Tensor]]
+
+
+@dataclass(frozen=True)
+class EncodedParts:
+    """The parts of a run that exist (train, validation, held_out), and how they are batched."""
+
+    datasets: Mapping[str, EncodedExamples]
+    collate: Collate
+    lexicon: Lexicon | None = None
+    """Where the substitutes come from; none: the run needs none."""
+    coverage: Coverage | None = None
+    """How many words of the training texts have a substitute."""
+
+    @property
+    def longest(self) -> int:
+        """Tokens of the longest text."""
+        return max(dataset.longest for dataset in self.datasets.values())
+
+    def describe(self) -> dict[str, Any]:
+        """Return for the record what stands in for what."""
+        if self.lexicon is None or self.coverage is None:
+            return {}
+        found = {"source": self.lexicon.source, "sha256": self.lexicon.sha256}
+        covered = {"words": self.coverage.words, "covered": self.coverage.covered}
+        return {"lexicon": found, "coverage": covered}
+
+
+def encode_parts(
+    examples: RunExamples, tokenizer: PreTrainedTokenizerBase, config: TrainConfig
+) -> EncodedParts:
+    """Tokenise every part."""
+    given = {"train": examples.train, "validation": examples.validation}
+    if examples.held_out is not None:
+        given["held_out"] = examples.held_out
+    if not config.needs_substitutes:
+        length = config.data.max_length
+        datasets = {name: EncodedExamples(part, tokenizer, length) for name, part in given.items()}
+        return EncodedParts(datasets, PadBatch(tokenizer))
+    return _with_substitutes(given, tokenizer, config)
+
+
+def _with_substitutes(
+    given: Mapping[str, Sequence[Example]], tokenizer: PreTrainedTokenizerBase, config: TrainConfig
+) -> EncodedParts:
+    lexicon = find_lexicon(config.substitutions.lexicon)
+    substituter = Substituter(tokenizer, lexicon, config.substitutions)
+    tokenised = {
+        name: substituter.tokenise([example.texts for example in part], config.data.max_length)
+        for name, part in given.items()
+    }
+    datasets = {
+        name: EncodedExamples.from_columns(given[name], texts.columns)
+        for name, texts in tokenised.items()
+    }
+    collate = CandidateBatch(PadBatch(tokenizer), substituter.table())
+    return EncodedParts(datasets, collate, lexicon, tokenised["train"].coverage)

@@ -1,0 +1,105 @@
+"""Class-conditional batches: every batch holds as many examples of one class as of another.
+
+RIFT compares examples within their class. Its released code zips one loader for each class and
+ends with the shortest; here the smaller classes are drawn again until the largest is through.
+"""
+
+import random
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from torch.utils.data import Sampler
+from transformers import TrainerCallback, TrainerState
+
+from holdfast.errors import InputError
+
+
+class ClassBalancedSampler(Sampler[int]):
+    """Row numbers in which every run of as many rows as there are classes holds each class once.
+
+    The classes take turns in a fixed order, their examples come in a random one. So a batch of
+    any multiple of the number of classes is balanced, and so is each process's share.
+    """
+
+    def __init__(self, labels: Sequence[int], seed: int) -> None:
+        """Take the label of each row; the order follows from the seed and the epoch."""
+        self.rows: dict[int, list[int]] = {label: [] for label in sorted(set(labels))}
+        for row, label in enumerate(labels):
+            self.rows[label].append(row)
+        self.seed, self.epoch = seed, 0
+        self.largest = max(map(len, self.rows.values()), default=0)
+        self._refuse_unfit()
+
+    def _refuse_unfit(self) -> None:
+        if len(self.rows) < 2:
+            raise InputError(
+                f"Batches balanced over classes need two classes or more, and the examples have "
+                f"{len(self.rows)}; choose other examples, or an objective without classes."
+            )
+        if lonely := [label for label, rows in self.rows.items() if len(rows) < 2]:
+            raise InputError(
+                f"The class {lonely[0]} has one example only, and examples are compared within "
+                f"their class; add examples of it, or leave the class out."
+            )
+
+    @property
+    def classes(self) -> int:
+        """How many classes there are; a batch holds a multiple of it."""
+        return len(self.rows)
+
+    def __len__(self) -> int:
+        """Return the rows of an epoch: every class as often as the largest has examples."""
+        return self.classes * self.largest
+
+    def __iter__(self) -> Iterator[int]:
+        """Yield one row of each class in turn."""
+        streams = [self._stream(label) for label in self.rows]
+        for _ in range(self.largest):
+            yield from (next(stream) for stream in streams)
+
+    def _stream(self, label: int) -> Iterator[int]:
+        """Yield the rows of a class without end, each time through in a new order."""
+        generator = random.Random(f"class {label} seed {self.seed} epoch {self.epoch}")
+        rows = self.rows[label]
+        while True:
+            # sorted by random keys: Python promises the same `random()` in every version
+            keys = [generator.random() for _ in rows]
+            yield from (rows[place] for place in sorted(range(len(rows)), key=keys.__getitem__))
+
+    def set_epoch(self, epoch: int) -> None:
+        """Choose the order of an epoch."""
+        self.epoch = epoch
+
+    def describe(self) -> str:
+        """Return one sentence on the sizes of the classes and how often the smaller repeat."""
+        sizes = ", ".join(self._size(label, len(rows)) for label, rows in self.rows.items())
+        return f"Every class gives {self.largest} examples an epoch: {sizes}."
+
+    def _size(self, label: int, size: int) -> str:
+        repeats = f" (each seen {self.largest / size:.1f} times)" if size < self.largest else ""
+        return f"class {label} has {size}{repeats}"
+
+
+class FollowEpochs(TrainerCallback):
+    """Tells the sampler which epoch begins.
+
+    Trainer does so too, but its word gets lost in accelerate's wrappers where several processes
+    resume in the middle of an epoch; they would go on in the order of the first.
+    """
+
+    def __init__(self, sampler: ClassBalancedSampler) -> None:
+        self.sampler = sampler
+
+    def on_epoch_begin(self, args: Any, state: TrainerState, control: Any, **_: Any) -> None:
+        """Tell it; the epoch is a fraction in the middle of one, and none before the first."""
+        self.sampler.set_epoch(int(state.epoch or 0))
+
+
+def check_batch(batch_size: int, classes: int) -> None:
+    """Refuse a batch of one process that cannot be balanced or leaves nothing to compare."""
+    if batch_size % classes or batch_size < 2 * classes:
+        raise InputError(
+            f"A batch of {batch_size} examples for each process cannot hold two or more of each of "
+            f"{classes} classes in equal number; choose a multiple of {classes} from {2 * classes} "
+            f"on."
+        )

@@ -1,0 +1,64 @@
+"""What a trainer cannot do with its objective, said before the first step."""
+
+from typing import TYPE_CHECKING
+
+from holdfast.adversary.embedded import token_embedding
+from holdfast.errors import InputError
+from holdfast.train import extras as beside
+
+if TYPE_CHECKING:
+    from holdfast.train.trainer import RobustTrainer
+
+
+def refuse_unfit(trainer: "RobustTrainer") -> None:
+    """Refuse settings under which the objective would not be what is trained."""
+    _refuse_arguments(trainer)
+    _refuse_model(trainer)
+    _refuse_sharding(trainer)
+
+
+def _refuse_arguments(trainer: "RobustTrainer") -> None:
+    if trainer.args.label_smoothing_factor != 0:
+        raise InputError(
+            "label_smoothing_factor changes Trainer's own loss, and the loss here is "
+            f"{_name(trainer)}; leave it at 0."
+        )
+    if trainer.anchor is not None and trainer.optimizer is not None:
+        raise InputError(
+            "An anchor may need an optimizer of its own, and a ready-made one was given; leave "
+            "`optimizers` out."
+        )
+
+
+def _refuse_model(trainer: "RobustTrainer") -> None:
+    if trainer.plain_model.config.num_labels == 1:
+        raise InputError(
+            f"The model has one output, which is regression, and {_name(trainer)} needs classes; "
+            "load it with num_labels of 2 or more."
+        )
+    if trainer.objective.moves or trainer.objective.substitutes:
+        token_embedding(trainer.plain_model)
+
+
+def _refuse_sharding(trainer: "RobustTrainer") -> None:
+    sharded = trainer.is_deepspeed_enabled or trainer.is_fsdp_enabled
+    if trainer.anchor is not None and sharded:
+        raise InputError(
+            "An anchor needs every weight whole in each process, and DeepSpeed and FSDP share "
+            "them out; use DDP."
+        )
+    if (trainer.objective.moves or trainer.objective.substitutes) and trainer.is_fsdp_enabled:
+        raise InputError(
+            f"{_name(trainer)} looks token vectors up outside the model's forward, where FSDP has "
+            "shared them out; use DDP."
+        )
+    several = trainer.objective.passes > 1 or beside.trainable(trainer.extras)
+    if trainer.is_deepspeed_enabled and several:
+        raise InputError(
+            "DeepSpeed takes an optimizer step after every backward and knows only the model, so "
+            f"{_name(trainer)} cannot run under it; use DDP."
+        )
+
+
+def _name(trainer: "RobustTrainer") -> str:
+    return type(trainer.objective).__name__

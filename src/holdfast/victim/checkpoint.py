@@ -1,0 +1,81 @@
+"""A checkpoint folder as a victim: model, connection, tokenizer and canonical form together."""
+
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+from transformers import AutoModelForSequenceClassification, AutoTokenizer
+from transformers.utils import logging as transformers_logging
+
+from holdfast.errors import InputError
+from holdfast.implicit import connect, require_safetensors
+from holdfast.implicit.checkpoint import read_connection
+from holdfast.text import CanonicalMap
+from holdfast.victim.model import ModelVictim
+
+
+def load(
+    folder: str | Path,
+    *,
+    max_length: int | None = None,
+    precision: Literal["fp32", "bf16"] = "fp32",
+    device: str | torch.device | None = None,
+    batch_tokens: int | None = None,
+) -> ModelVictim:
+    """Return the whole system that a folder holds; without `device` a GPU where there is one.
+
+    Its texts are rewritten by canonical.json and its layers connected by connection.json, where
+    the folder has them: the attacker queries what a user would.
+    """
+    path = Path(folder)
+    require_safetensors(path)
+    model = _model(path).to(device or _device())
+    return ModelVictim(
+        model,
+        _tokenizer(path),
+        max_length=max_length,
+        canonical=CanonicalMap.load(path),
+        precision=precision,
+        batch_tokens=batch_tokens,
+    )
+
+
+def _model(path: Path) -> Any:
+    connection = read_connection(path)
+    level = transformers_logging.get_verbosity()
+    transformers_logging.set_verbosity_error()  # type: ignore[no-untyped-call]
+    try:
+        model, report = AutoModelForSequenceClassification.from_pretrained(
+            path, use_safetensors=True, dtype=torch.float32, output_loading_info=True
+        )
+    except Exception as error:  # whatever the file formats or the architectures raise
+        reason = str(error).strip().partition("\n")[0].rstrip(".")
+        raise InputError(f"{path} could not be loaded as a classifier ({reason}).") from error
+    finally:
+        transformers_logging.set_verbosity(level)
+    if report["missing_keys"]:
+        raise InputError(
+            f"{path} holds no trained classifier (there is no {min(report['missing_keys'])}); "
+            "attack a model that was fine-tuned, such as the folder `model` of a training run."
+        )
+    if connection is not None:
+        connect(model, connection)
+    return model
+
+
+def _tokenizer(path: Path) -> Any:
+    try:
+        return AutoTokenizer.from_pretrained(path)
+    except Exception as error:  # whatever the file formats raise
+        reason = str(error).strip().partition("\n")[0].rstrip(".")
+        raise InputError(
+            f"{path} holds no tokenizer that can be read ({reason}); save it beside the model."
+        ) from error
+
+
+def _device() -> torch.device:
+    if not torch.cuda.is_available():
+        return torch.device("cpu")
+    import os
+
+    return torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")))

@@ -1,0 +1,214 @@
+"""A Hugging Face classifier as a victim: texts to tokens, tokens to full batches, one at a time."""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+from holdfast.data import ensure_padding
+from holdfast.errors import InputError
+from holdfast.implicit import connected
+from holdfast.implicit.layers import positions
+from holdfast.record import encode
+from holdfast.text import CanonicalMap, Words
+from holdfast.victim.function import all_different
+from holdfast.victim.lanes import Lanes, Shape
+from holdfast.victim.model_session import ModelSession
+from holdfast.victim.reading import ID_MASK, TYPE_SHIFT, TokenReading, read_texts
+from holdfast.victim.space import Rows, Space
+from holdfast.victim.splice import SplicedSpace, spellings, splice, splice_table, trial_rows
+from holdfast.victim.victim import LogProbabilities, Opened, Reading
+from holdfast.victim.vocabulary import Speller, Vocabulary
+
+LONGEST = 512  # tokens, where neither the caller nor the model knows a limit
+ON_CPU, ON_GPU = (256, 1), (32768, 8)  # tokens of a batch, widths are multiples of
+_NOISE = {"fp32": 1e-3, "bf16": 0.1}
+
+
+@dataclass(frozen=True, eq=False)
+class WholeTexts:
+    """A space whose queries are tokenised as whole texts."""
+
+    space: Space
+    keys: NDArray[np.uint64]
+
+
+class ModelVictim:
+    """A classifier and its tokenizer, on the device where the model is."""
+
+    def __init__(
+        self,
+        model: PreTrainedModel,
+        tokenizer: PreTrainedTokenizerBase,
+        *,
+        max_length: int | None = None,
+        canonical: CanonicalMap | None = None,
+        precision: Literal["fp32", "bf16"] = "fp32",
+        batch_tokens: int | None = None,
+    ) -> None:
+        """Take a classifier; `canonical` rewrites every text first, as it did in training."""
+        _require_classifier(model)
+        self.model: PreTrainedModel = model.eval()  # type: ignore[no-untyped-call]
+        self.tokenizer = ensure_padding(tokenizer, model)
+        self.canonical = canonical
+        self.precision = precision
+        self.max_length = _length(model, tokenizer, max_length)
+        budget, multiple = ON_CPU if model.device.type == "cpu" else ON_GPU
+        padding: Any = self.tokenizer.pad_token_id  # there is one now
+        self.shape = Shape(self.max_length, batch_tokens or budget, multiple, padding)
+        self._typed = "token_type_ids" in self.tokenizer.model_input_names
+        self._spell = Speller(canonical, self.tokenizer.unk_token)
+        self._vocabulary = Vocabulary(self.tokenizer)
+
+    @property
+    def classes(self) -> int:
+        """How many classes the model tells apart."""
+        labels: Any = self.model.config.num_labels
+        return int(labels)
+
+    @property
+    def noise(self) -> float:
+        """How far a log-probability may move from one machine to another."""
+        return _NOISE[self.precision]
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Checksum of the weights, the tokenizer and all that is done to a text."""
+        digest = hashlib.sha256()
+        for name, value in self.model.state_dict().items():
+            digest.update(name.encode())
+            digest.update(value.detach().cpu().contiguous().view(torch.uint8).numpy().tobytes())
+        handle = connected(self.model)
+        settings: list[Any] = [self.max_length, self.precision, sorted(self.tokenizer.get_vocab())]
+        settings += [encode(handle.connection) if handle else None, encode(self.canonical)]
+        digest.update(json.dumps(settings).encode())
+        return digest.hexdigest()
+
+    def read(self, texts: Sequence[tuple[Words, ...]]) -> Sequence[TokenReading]:
+        """Return how the model reads each example."""
+        written = [tuple(self._spell.words(words) for words in of) for of in texts]
+        return read_texts(written, self.tokenizer, self.max_length)
+
+    def open(self, readings: Sequence[Reading], spaces: Sequence[Space]) -> Sequence[Opened]:
+        """Make spaces ready; what cannot be spliced truly is tokenised as whole texts."""
+        own = [reading for reading in readings if isinstance(reading, TokenReading)]
+        pairs = list(zip(own, spaces, strict=True))
+        split = [(reading, space) for reading, space in pairs if reading.aligned]
+        self._vocabulary.learn(s for r, space in split for s in spellings(r, space, self._spell))
+        tables = [self._table(reading, space) for reading, space in pairs]
+        true = self._agree([table for table in tables if table is not None])
+        return [
+            table if table is not None and id(table) in true else self._whole(space)
+            for table, space in zip(tables, spaces, strict=True)
+        ]
+
+    def _table(self, reading: TokenReading, space: Space) -> SplicedSpace | None:
+        if not reading.aligned or not len(space):
+            return None
+        return splice_table(reading, space, self._vocabulary, self._spell, self.max_length)
+
+    def _whole(self, space: Space) -> WholeTexts:
+        return WholeTexts(space, all_different(space))
+
+    def _agree(self, tables: Sequence[SplicedSpace]) -> set[int]:
+        """Return those whose trial texts come out as the tokenizer makes them."""
+        if not tables:
+            return set()
+        rows = [trial_rows(table.space) for table in tables]
+        flat, lengths = splice(list(zip(tables, rows, strict=True)))
+        spliced = np.split(flat, np.cumsum(lengths)[:-1])
+        texts = [
+            self._spelt(t.space, row) for t, of in zip(tables, rows, strict=True) for row in of
+        ]
+        told = [self._cut(ids, tables[at // 2].tail) for at, ids in enumerate(spliced)]
+        same = [ids == true for ids, true in zip(told, self.tokenise(texts), strict=True)]
+        return {id(t) for at, t in enumerate(tables) if all(same[2 * at : 2 * at + 2])}
+
+    def _cut(self, ids: NDArray[np.int32], tail: int) -> list[int]:
+        found: list[int] = ids.tolist()
+        kept = self.max_length - tail
+        return found if len(found) <= self.max_length else found[:kept] + found[len(found) - tail :]
+
+    def _spelt(self, space: Space, row: NDArray[np.int16]) -> tuple[str, ...]:
+        return space.spelt(row, self._spell.hidden(space))
+
+    def tokenise(self, texts: Sequence[tuple[str, ...]]) -> list[list[int]]:
+        """Return the tokens of whole texts, cut to the window, with their types."""
+        columns = [
+            [self._spell.text(text) for text in column] for column in zip(*texts, strict=True)
+        ]
+        encoded = self.tokenizer(*columns, truncation="longest_first", max_length=self.max_length)
+        ids: list[list[int]] = encoded["input_ids"]
+        if not self._typed or len(columns) < 2:
+            return ids
+        types = encoded["token_type_ids"]
+        return [
+            [i | (kind << TYPE_SHIFT) for i, kind in zip(*row, strict=True)]
+            for row in zip(ids, types, strict=True)
+        ]
+
+    def tokenise_rows(self, space: Space, rows: Rows) -> list[list[int]]:
+        """Return the tokens of queries that cannot be spliced."""
+        return self.tokenise([self._spelt(space, row) for row in rows])
+
+    def session(self) -> ModelSession:
+        """Return a new queue for queries."""
+        return ModelSession(self, Lanes(self.shape))
+
+    def score(self, texts: Sequence[tuple[str, ...]]) -> LogProbabilities:
+        """Answer for whole texts."""
+        answers = np.empty((len(texts), self.classes))
+        session, block = self.session(), 256
+        for at in range(0, len(texts), block):
+            part = texts[at : at + block]
+            session.put_tokens(self.tokenise(part), np.arange(at, at + len(part)))
+        owed = len(texts)
+        while owed:
+            tickets, found = session.take()
+            answers[tickets] = found
+            owed -= len(tickets)
+        return answers
+
+    def forward(self, tokens: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+        """Return the log-probabilities of a padded batch, on the model's device."""
+        column = torch.arange(tokens.shape[1], device=tokens.device)
+        inputs = {
+            "input_ids": (tokens & ID_MASK).long(),
+            "attention_mask": (column < lengths[:, None]).long(),
+        }
+        if self._typed:
+            inputs["token_type_ids"] = (tokens >> TYPE_SHIFT).long()
+        autocast = torch.autocast(tokens.device.type, torch.bfloat16, self.precision == "bf16")
+        with torch.no_grad(), autocast:
+            logits: torch.Tensor = self.model(**inputs).logits
+        return logits.float().log_softmax(-1)
+
+
+def _require_classifier(model: PreTrainedModel) -> None:
+    config: Any = model.config
+    if config.num_labels < 2 or config.problem_type == "multi_label_classification":
+        raise InputError(
+            f"The model has {config.num_labels} label(s) and the problem type "
+            f"{config.problem_type!r}; attacks are for classifiers that give one of several "
+            "labels, so neither for regression nor for several labels at once."
+        )
+
+
+def _length(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, asked: int | None) -> int:
+    limits: list[int] = [tokenizer.model_max_length]
+    if (own := positions(model)) is not None:
+        limits.append(own)
+    most = min([*limits, LONGEST] if asked is None else limits)
+    if asked is not None and not 8 <= asked <= most:
+        raise InputError(
+            f"A length of {asked} tokens was asked for; the model reads at most {most}, and fewer "
+            "than 8 leave no text."
+        )
+    return int(asked or most)

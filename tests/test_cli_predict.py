@@ -1,0 +1,161 @@
+"""`holdfast predict` end to end on a tiny model: texts, files, pairs, and bad input."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+import torch
+from train_tiny import model, tokenizer, write_checkpoint, write_csv
+
+from holdfast.cli import main
+from holdfast.commands.predict import INTERFACE
+from holdfast.implicit import Connection, ImplicitEuler, connect, load, save
+
+TEXTS = ["the film was great", "a dull and very cold story", "fine"]
+
+
+def trained(folder: Path, connection: Connection | None = None) -> Path:
+    classifier = model(seed=3)
+    classifier.config.id2label = {0: "bad", 1: "good"}
+    torch.nn.init.normal_(classifier.classifier.weight, std=3.0)
+    if connection is not None:
+        connect(classifier, connection)
+    save(classifier, folder)
+    tokenizer().save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return trained(tmp_path_factory.mktemp("predict") / "plain")
+
+
+def call(capsys: pytest.CaptureFixture[str], argv: Sequence[str]) -> tuple[int, str, str]:
+    capsys.readouterr()
+    code = main(["predict", *argv])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def answers(capsys: pytest.CaptureFixture[str], *argv: str) -> list[dict]:
+    code, out, err = call(capsys, [*argv, "--json"])
+    assert code == 0, err
+    return [json.loads(line) for line in out.splitlines()]
+
+
+def expected(folder: Path, *texts: list[str]) -> list[list[float]]:
+    batch = tokenizer()(*texts, return_tensors="pt", padding=True)
+    names = ("input_ids", "attention_mask", "token_type_ids")
+    with torch.no_grad():
+        logits = load(folder).eval()(**{n: batch[n] for n in names if n in batch}).logits
+    return logits.softmax(-1).tolist()
+
+
+def test_it_gives_the_labels_and_probabilities_of_the_model(
+    plain: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = answers(capsys, "--model", str(plain), *TEXTS, "--batch_size", "2")
+    assert [answer["texts"] for answer in found] == [[text] for text in TEXTS]
+    for answer, row in zip(found, expected(plain, TEXTS), strict=True):
+        assert list(answer["probabilities"]) == ["bad", "good"]
+        assert list(answer["probabilities"].values()) == pytest.approx(row, abs=1e-5)
+        assert answer["probability"] == max(answer["probabilities"].values())
+        assert answer["label"] == ("good" if row[1] > row[0] else "bad")
+
+
+def test_the_connection_of_the_checkpoint_is_applied(
+    plain: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = trained(tmp_path / "connected", Connection(scheme=ImplicitEuler(), on_failure="keep"))
+    row = list(answers(capsys, "--model", str(folder), TEXTS[0])[0]["probabilities"].values())
+    assert row == pytest.approx(expected(folder, TEXTS[:1])[0], abs=1e-5)
+    assert row != pytest.approx(expected(plain, TEXTS[:1])[0], abs=1e-3)
+
+
+def test_the_table_shows_label_probability_and_text(
+    plain: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, err = call(capsys, [*TEXTS, "--model", str(plain)])
+    assert (code, err) == (0, "")
+    header, _, *rows = out.splitlines()
+    assert header.split() == ["label", "probability", "text"]
+    assert [row.split(maxsplit=2)[2] for row in rows] == TEXTS
+
+
+def test_a_file_is_read_with_a_bar_on_stderr(
+    plain: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = write_csv(tmp_path / "reviews.csv", 5)
+    code, out, err = call(capsys, ["--model", str(plain), "--file", str(file), "--json"])
+    assert code == 0
+    assert len(out.splitlines()) == 5
+    assert "texts: 100%" in err
+
+
+def test_pairs_come_from_two_columns(
+    plain: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "pairs.jsonl"
+    file.write_text('{"premise": "the film", "hypothesis": "was dull"}\n')
+    argv = ["--model", str(plain), "--file", str(file), "--texts", "premise", "hypothesis"]
+    (answer,) = answers(capsys, *argv)
+    assert answer["texts"] == ["the film", "was dull"]
+    row = expected(plain, ["the film"], ["was dull"])[0]
+    assert list(answer["probabilities"].values()) == pytest.approx(row, abs=1e-5)
+
+
+def test_texts_may_stand_anywhere_and_after_two_dashes() -> None:
+    options, given = INTERFACE.read(["a b", "--model", "m", "c", "--json", "d", "--", "--e"])
+    assert (options.text, str(options.model)) == (("a b", "c", "d", "--e"), "m")
+    assert given == {"json"}
+
+
+def test_a_long_text_is_cut_to_what_the_model_reads(
+    plain: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (answer,) = answers(capsys, "--model", str(plain), "film " * 500)
+    assert answer["label"] in ("bad", "good")
+    assert "..." in call(capsys, ["--model", str(plain), "film " * 500])[1]
+
+
+@pytest.mark.parametrize(
+    ("argv", "words"),
+    [
+        ([], ["no text", "--file"]),
+        ([" "], ["empty"]),
+        (["half \ud800"], ["surrogate"]),
+        (["x", "--model", "nowhere"], ["nowhere"]),
+        (["x", "--max_length", "2"], ["length of 2", "3 or more"]),
+        (["x", "--max_length", "0"], ["max_length"]),
+        (["x", "--batch_size", "0"], ["batch_size"]),
+        (["x", "--modle", "m"], ["--modle", "--model"]),
+        (["--file", "nowhere.csv"], ["nowhere.csv"]),
+        (["--file", "FILE", "--texts", "words"], ["line 1 (the header)", "'words'", "'text'"]),
+        (["--file", "FILE", "--texts", "a", "b", "c"], ["3 columns"]),
+        (["x", "--file", "FILE", "--texts", "text", "label"], ["mixed"]),
+    ],
+)
+def test_bad_input_is_one_sentence(
+    argv: list[str],
+    words: list[str],
+    plain: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    file = str(write_csv(tmp_path / "reviews.csv", 3))
+    given = [file if word == "FILE" else word for word in argv]
+    code, out, err = call(capsys, ["--model", str(plain), *given])
+    assert (code, out) == (2, "")
+    assert err.startswith("holdfast: ")
+    assert err.count("\n") == 1
+    assert all(word in err for word in words), err
+
+
+def test_a_model_that_was_never_trained_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = write_checkpoint(tmp_path / "encoder")
+    code, out, err = call(capsys, ["--model", str(folder), "fine"])
+    assert (code, out) == (2, "")
+    assert "no trained classifier" in err
