@@ -107,9 +107,12 @@ def genetic(population: int, iterations: int, seed: int) -> Callable[[Naive], li
             positions = rng.random(population - 1)
             children = []
             for child in range(population - 1):
-                one, other = (members[int(np.searchsorted(wheel, die))][0] for die in parents[child])
+                one, other = (
+                    members[int(np.searchsorted(wheel, die))][0] for die in parents[child]
+                )
                 words = [
-                    a if coin < 0.5 else b for a, b, coin in zip(one, other, coins[child], strict=True)
+                    a if coin < 0.5 else b
+                    for a, b, coin in zip(one, other, coins[child], strict=True)
                 ]
                 children.append(perturb(words, positions[child]))
             members = [best, *children]

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from accelerate import Accelerator
 from families import classifier
 from objective_cases import StillHull, adversarial_batch
 from torch import Tensor, nn
@@ -125,6 +126,36 @@ def test_climbing_under_autocast():
             assert vectors.dtype == torch.float32
             still = batch["movable"] == 0
             assert torch.equal(vectors[still], embeds[still])
+
+
+@pytest.mark.parametrize("family", ["bert", "gpt2", "t5"])
+def test_under_autocast_the_whole_model_is_lowered_and_comes_back(family):
+    model = classifier(family).eval()
+    batch = adversarial_batch()
+    weights = {name: value.clone() for name, value in model.state_dict().items()}
+    parameters = dict(model.named_parameters())
+    with torch.autocast("cpu", dtype=torch.bfloat16), torch.no_grad():
+        usual = model(**inputs_of(batch)).logits
+        with attacking(model) as attacked:
+            assert {value.dtype for value in attacked.parameters()} == {torch.bfloat16}
+            assert not torch.is_autocast_enabled("cpu")
+            vectors = look_up(attacked, batch["input_ids"])
+            cast = run_on(attacked, batch, vectors).logits
+    assert torch.allclose(usual.float(), cast.float(), atol=0.05)
+    assert dict(model.named_parameters()).keys() == parameters.keys()
+    assert all(parameters[name] is value for name, value in model.named_parameters())
+    assert all(torch.equal(weights[name], value) for name, value in model.state_dict().items())
+
+
+def test_accelerates_wrapper_is_passed_by_and_put_back():
+    model, batch = classifier("bert").eval(), adversarial_batch()
+    prepared = Accelerator(mixed_precision="bf16", cpu=True).prepare_model(model)
+    wrapped = prepared.forward
+    with torch.autocast("cpu", dtype=torch.bfloat16), torch.no_grad():
+        with attacking(prepared) as attacked:
+            assert attacked(**inputs_of(batch)).logits.dtype == torch.bfloat16
+        assert prepared(**inputs_of(batch)).logits.dtype == torch.float32
+    assert prepared.forward == wrapped
 
 
 def test_a_corner_under_autocast_is_the_word_unrounded():

@@ -7,7 +7,8 @@ import hypothesis.strategies as st
 import numpy as np
 import pytest
 import text_tokenizers as kinds
-from attack_tiny import LEXICON, BagOfWords, bag, examples, labelled, sentences, victim
+from attack_bag import LEXICON, BagOfWords, bag, examples
+from attack_tiny import labelled, sentences, victim
 
 from holdfast.attack import Ask, Found, recipes, run_attack
 from holdfast.attack.search import Genetic
@@ -52,7 +53,7 @@ def test_a_text_is_run_once_and_every_ask_counts() -> None:
         attack, FunctionVictim(function), examples("great great great film"), seed=0
     )
     assert outcome.forwards == len(function.asked) == len(set(function.asked))
-    assert outcome.queries > 10 * outcome.forwards
+    assert outcome.queries > 5 * outcome.forwards
 
 
 def test_what_the_victim_cannot_tell_apart_is_run_once() -> None:
@@ -124,10 +125,12 @@ def test_no_text_breaks_a_function(texts: list[str]) -> None:
 
 def test_fifty_thousand_words_are_attacked_where_the_victim_reads() -> None:
     text = "good film " * 25_000
-    (outcome,) = attacked(recipes.pwws_rift(kinds.LEXICON), victim(kinds.wordpiece()), examples(text))
+    (outcome,) = attacked(
+        recipes.pwws_rift(kinds.LEXICON), victim(kinds.wordpiece()), examples(text)
+    )
     assert outcome.words == 62  # of 64 tokens two are special
-    attack = dataclasses.replace(recipes.pwws_rift(LEXICON), max_queries=40)
-    (outcome,) = attacked(attack, bag(max_words=10), examples(text))
+    quick = FunctionVictim(lambda texts: [[0.2, 0.8]] * len(texts), max_words=10)
+    (outcome,) = attacked(recipes.pwws_rift(LEXICON), quick, examples(text))
     assert (outcome.status, outcome.words) == ("failed", 10)
 
 
@@ -157,7 +160,9 @@ def test_an_answer_that_is_no_number_ends_that_example_only() -> None:
 )
 def test_a_victim_that_answers_otherwise_is_refused(function, sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):
-        list(run_attack(recipes.beam(LEXICON), FunctionVictim(function), examples("a", "b"), seed=0))
+        list(
+            run_attack(recipes.beam(LEXICON), FunctionVictim(function), examples("a", "b"), seed=0)
+        )
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from pathlib import Path
 import attack_naive as naive
 import numpy as np
 import pytest
-from attack_tiny import LEXICON, BagOfWords, bag, examples
+from attack_bag import LEXICON, BagOfWords, bag, examples
 
 from holdfast.attack import (
     Attack,
@@ -185,11 +185,11 @@ def test_only_the_second_text_of_a_pair_changes() -> None:
 
 def test_allowed_sets_are_found_by_the_letters_of_a_text(tmp_path: Path) -> None:
     file = tmp_path / "sets.json"
-    sets = {"a great film , is n't it ?": {"1": ["good", "fine"], "2": ["film"], "5": ["this"]}}
+    sets = {"a great film , is n't it ?": {"1": ["good", "fine"], "2": ["film"], "6": ["this"]}}
     file.write_text(json.dumps(sets))
     allowed = read_allowed_sets(file)
     found = allowed.substitutes(Words.of("A GREAT film, isn't<br />it?"))
-    assert found == [(), ("GOOD", "FINE"), (), (), ("this",)]
+    assert found == [(), ("GOOD", "FINE"), (), (), (), ("this",)]  # "br" is a word to us
     attack = recipes.genetic_jia(allowed=allowed)
     victim = FunctionVictim(BagOfWords(bias=-1.7))
     assert one(attack, "A great film, isn't it?", victim).adversarial == ("A fine film, isn't it?",)

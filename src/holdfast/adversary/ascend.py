@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from holdfast.adversary.batch import Batch
 from holdfast.adversary.embedded import plain
+from holdfast.adversary.lowered import lowered
 from holdfast.adversary.region import Region
 
 
@@ -41,7 +42,8 @@ def attacking(model: nn.Module) -> Iterator[nn.Module]:
     Parameters are excluded from the inner backward pass instead of having their gradients cleared
     after it (as released code does): that saves a third of the work and the saved activations,
     and leaves gradients accumulated so far alone. What wraps the model (DDP) is left out, so it
-    does not wait for a backward pass that never comes.
+    does not wait for a backward pass that never comes. Under autocast the model runs in the lower
+    precision altogether, see `holdfast.adversary.lowered`.
     """
     inner = plain(model)
     training = [part for part in inner.modules() if part.training]
@@ -51,7 +53,8 @@ def attacking(model: nn.Module) -> Iterator[nn.Module]:
     for parameter in trained:
         parameter.requires_grad_(False)
     try:
-        yield inner
+        with lowered(inner):
+            yield inner
     finally:
         for parameter in trained:
             parameter.requires_grad_(True)

@@ -12,6 +12,7 @@ import numpy as np
 
 from holdfast.attack.core import Attack, Comparison, Verdict
 from holdfast.attack.flight import SHIFT, Flight, all_allowed, attempt
+from holdfast.attack.goal import Targeted
 from holdfast.attack.outcome import Outcome
 from holdfast.attack.spaces import build_space
 from holdfast.data import Example
@@ -35,6 +36,11 @@ def run_attack(
         raise InputError(
             f"The seed is {seed} and {in_flight} examples were to be in flight; expected a seed of "
             "0 or more and at least one example."
+        )
+    if isinstance(attack.goal, Targeted) and attack.goal.target >= victim.classes:
+        raise InputError(
+            f"The target class is {attack.goal.target} and the victim has {victim.classes} "
+            "classes, counted from 0; name one of them."
         )
     return _Run(attack, victim, seed, in_flight).outcomes(iter(examples))
 

@@ -16,6 +16,7 @@ from tqdm import tqdm
 
 from holdfast.attack import (
     Attack,
+    Goal,
     Outcome,
     ScoreDecrease,
     Summary,
@@ -76,8 +77,10 @@ class AttackOptions:
     """JSON file {word: [substitutes]}; none: the cached lexicon, or one built from WordNet."""
     allowed_sets: Path | None = None
     """JSON file {text: {position: [substitutes]}}, for attacks that take one."""
-    goal: Untargeted | Targeted | ScoreDecrease = Untargeted()
-    """What the attack is after."""
+    target: int | None = None
+    """Code of the class the attack is after; none: any wrong one."""
+    below: float | None = None
+    """The attack is only after a probability of the right class below this bound."""
     moving: Literal["last", "first", "both"] = "last"
     """Which text of a pair may change."""
     output: Path | None = None
@@ -100,6 +103,8 @@ class AttackOptions:
             raise InputError(
                 f"What to attack is said by one of --text, --task and --file; got {given}."
             )
+        if self.target is not None and self.below is not None:
+            raise InputError("The goal is told by one of --target and --below; got both.")
         if self.examples is not None and self.examples < 1:
             raise InputError(f"--examples is {self.examples}; expected 1 or more.")
 
@@ -150,9 +155,13 @@ def build_attack(options: AttackOptions) -> Attack:
             raise InputError(f"The attack {options.attack} takes no --{flag}; leave it out.")
         if path is not None:
             given[name] = read(path)
-    attack = dataclasses.replace(recipe(**given), goal=options.goal)
-    moving = MOVING[options.moving]
-    return attack if options.moving == "last" else dataclasses.replace(attack, moving=moving)
+    return dataclasses.replace(recipe(**given), goal=_goal(options), moving=MOVING[options.moving])
+
+
+def _goal(options: AttackOptions) -> Goal:
+    if options.target is not None:
+        return Targeted(options.target)
+    return Untargeted() if options.below is None else ScoreDecrease(options.below)
 
 
 def labels(victim: ModelVictim) -> list[str]:

@@ -244,7 +244,7 @@ class RobustTrainer(GuardedTrainer):
         found = {}
         if self.check is not None:
             batches = (self._prepare_inputs(batch) for batch in dataloader)
-            with self.compute_loss_context_manager():
+            with self.accelerator.autocast():
                 held = self.check.accuracy(self.plain_model, batches, self.accelerator)
             found["hull_accuracy"] = held
         if self.track_distance:

@@ -1,5 +1,8 @@
 """A checkpoint folder as a victim: model, connection, tokenizer and canonical form together."""
 
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
@@ -42,17 +45,14 @@ def load(
 
 def _model(path: Path) -> Any:
     connection = read_connection(path)
-    level = transformers_logging.get_verbosity()
-    transformers_logging.set_verbosity_error()  # type: ignore[no-untyped-call]
     try:
-        model, report = AutoModelForSequenceClassification.from_pretrained(
-            path, use_safetensors=True, dtype=torch.float32, output_loading_info=True
-        )
+        with _quiet():
+            model, report = AutoModelForSequenceClassification.from_pretrained(
+                path, use_safetensors=True, dtype=torch.float32, output_loading_info=True
+            )
     except Exception as error:  # whatever the file formats or the architectures raise
         reason = str(error).strip().partition("\n")[0].rstrip(".")
         raise InputError(f"{path} could not be loaded as a classifier ({reason}).") from error
-    finally:
-        transformers_logging.set_verbosity(level)
     if report["missing_keys"]:
         raise InputError(
             f"{path} holds no trained classifier (there is no {min(report['missing_keys'])}); "
@@ -61,6 +61,21 @@ def _model(path: Path) -> Any:
     if connection is not None:
         connect(model, connection)
     return model
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep reports and loading bars off the terminal: what matters is said in a sentence."""
+    level = transformers_logging.get_verbosity()
+    bars = transformers_logging.is_progress_bar_enabled()
+    transformers_logging.set_verbosity_error()  # type: ignore[no-untyped-call]
+    transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    try:
+        yield
+    finally:
+        transformers_logging.set_verbosity(level)
+        if bars:
+            transformers_logging.enable_progress_bar()  # type: ignore[no-untyped-call]
 
 
 def _tokenizer(path: Path) -> Any:
@@ -76,6 +91,4 @@ def _tokenizer(path: Path) -> Any:
 def _device() -> torch.device:
     if not torch.cuda.is_available():
         return torch.device("cpu")
-    import os
-
     return torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")))

@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.victim.victim import Tickets
+from holdfast.victim.vocabulary import Tokens
 
 FEWEST_ROWS = 16
 """Of a batch: with fewer, the kernels of a CPU are slower, and not always the same."""
 
-Tokens = NDArray[np.int32]
 Lane = tuple[int, bool]
 """A width, and whether its rows fill it: a batch holds only such or only others."""
 

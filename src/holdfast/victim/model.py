@@ -23,7 +23,14 @@ from holdfast.victim.lanes import Lanes, Shape
 from holdfast.victim.model_session import ModelSession
 from holdfast.victim.reading import ID_MASK, TYPE_SHIFT, TokenReading, read_texts
 from holdfast.victim.space import Rows, Space
-from holdfast.victim.splice import SplicedSpace, spellings, splice, splice_table, trial_rows
+from holdfast.victim.splice import (
+    SplicedSpace,
+    slots,
+    splice,
+    spliced_space,
+    token_spans,
+    trial_row,
+)
 from holdfast.victim.victim import LogProbabilities, Opened, Reading
 from holdfast.victim.vocabulary import Speller, Vocabulary
 
@@ -65,7 +72,7 @@ class ModelVictim:
         self.shape = Shape(self.max_length, batch_tokens or budget, multiple, padding)
         self._typed = "token_type_ids" in self.tokenizer.model_input_names
         self._spell = Speller(canonical, self.tokenizer.unk_token)
-        self._vocabulary = Vocabulary(self.tokenizer)
+        self._vocabulary = Vocabulary(self.tokenizer, self._spell)
 
     @property
     def classes(self) -> int:
@@ -99,37 +106,41 @@ class ModelVictim:
     def open(self, readings: Sequence[Reading], spaces: Sequence[Space]) -> Sequence[Opened]:
         """Make spaces ready; what cannot be spliced truly is tokenised as whole texts."""
         own = [reading for reading in readings if isinstance(reading, TokenReading)]
-        pairs = list(zip(own, spaces, strict=True))
-        split = [(reading, space) for reading, space in pairs if reading.aligned]
-        self._vocabulary.learn(s for r, space in split for s in spellings(r, space, self._spell))
-        tables = [self._table(reading, space) for reading, space in pairs]
+        tables = self._tables(list(zip(own, spaces, strict=True)))
         true = self._agree([table for table in tables if table is not None])
         return [
             table if table is not None and id(table) in true else self._whole(space)
             for table, space in zip(tables, spaces, strict=True)
         ]
 
-    def _table(self, reading: TokenReading, space: Space) -> SplicedSpace | None:
-        if not reading.aligned or not len(space):
-            return None
-        return splice_table(reading, space, self._vocabulary, self._spell, self.max_length)
+    def _tables(self, pairs: Sequence[tuple[TokenReading, Space]]) -> list[SplicedSpace | None]:
+        spans = [token_spans(*pair) if pair[0].aligned else None for pair in pairs]
+        jobs = [
+            (*pair, span, self._spell.hidden(pair[1]))
+            for pair, span in zip(pairs, spans, strict=True)
+            if span is not None
+        ]
+        self._vocabulary.learn(
+            slot
+            for reading, space, span, hidden in jobs
+            for slot in slots(reading, space, span, hidden)
+        )
+        made = (spliced_space(*job[:3], self._vocabulary, job[3], self.max_length) for job in jobs)
+        return [None if span is None else next(made) for span in spans]
 
     def _whole(self, space: Space) -> WholeTexts:
         return WholeTexts(space, all_different(space))
 
     def _agree(self, tables: Sequence[SplicedSpace]) -> set[int]:
-        """Return those whose trial texts come out as the tokenizer makes them."""
+        """Return those whose trial text comes out as the tokenizer makes it."""
         if not tables:
             return set()
-        rows = [trial_rows(table.space) for table in tables]
-        flat, lengths = splice(list(zip(tables, rows, strict=True)))
+        rows = [trial_row(table.space) for table in tables]
+        flat, lengths = splice([(t, row[None]) for t, row in zip(tables, rows, strict=True)])
         spliced = np.split(flat, np.cumsum(lengths)[:-1])
-        texts = [
-            self._spelt(t.space, row) for t, of in zip(tables, rows, strict=True) for row in of
-        ]
-        told = [self._cut(ids, tables[at // 2].tail) for at, ids in enumerate(spliced)]
-        same = [ids == true for ids, true in zip(told, self.tokenise(texts), strict=True)]
-        return {id(t) for at, t in enumerate(tables) if all(same[2 * at : 2 * at + 2])}
+        texts = [self._spelt(t.space, row) for t, row in zip(tables, rows, strict=True)]
+        checked = zip(tables, spliced, self.tokenise(texts), strict=True)
+        return {id(t) for t, ids, true in checked if self._cut(ids, t.tail) == true}
 
     def _cut(self, ids: NDArray[np.int32], tail: int) -> list[int]:
         found: list[int] = ids.tolist()

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from holdfast.text import Words, WordTokens, align
+from holdfast.text import Words, WordTokens
+from holdfast.victim.leads import align_with_space
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -79,7 +80,7 @@ def _aligned(
     sequences = encoded.sequence_ids(at)
     offsets = encoded["offset_mapping"][at]
     aligned = tuple(
-        align(words.text, words.words, offsets, sequences, number)
+        align_with_space(words.text, words.words, offsets, sequences, number)
         for number, words in enumerate(of)
     )
     return aligned, sequences

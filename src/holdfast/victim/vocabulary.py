@@ -1,9 +1,14 @@
 """The tokens of words as they stand in a text: asked of the tokenizer once, then remembered."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from holdfast.text import CanonicalMap, Word, Words, align
+import numpy as np
+from numpy.typing import NDArray
+
+from holdfast.text import CanonicalMap, Word, Words
+from holdfast.victim.leads import align_with_space
 from holdfast.victim.space import HIDDEN_WORD, Space
 
 if TYPE_CHECKING:
@@ -11,13 +16,7 @@ if TYPE_CHECKING:
 
 _BEFORE = "a"  # stands for the text before a word that is not the first
 Ids = tuple[int, ...]
-
-
-class Spelling(NamedTuple):
-    """A word and the character before it, which decides about a leading space; "" at the start."""
-
-    left: str
-    word: str
+Tokens = NDArray[np.int32]
 
 
 class Speller:
@@ -51,35 +50,95 @@ class Speller:
         return space.placeholder or self._hidden
 
 
+class Slot(NamedTuple):
+    """A position as far as its tokens depend on it."""
+
+    left: str
+    """The character before the word, which decides about a leading space; "" at the start."""
+    kind: int
+    """The type of the tokens there, above their ids."""
+    choices: tuple[str, ...]
+    hidden: str
+
+
+@dataclass(frozen=True, eq=False)
+class Entry:
+    """The tokens of each choice of a slot; the deleted word and the hidden one come last."""
+
+    original: Ids
+    """Those of the word itself."""
+    table: NDArray[np.int64]
+    """(3, choices): where they begin in the pool, how many they are, and a number for what they
+    are: equal numbers, equal tokens."""
+
+
 class Vocabulary:
-    """The tokens of each spelling; None where word and surroundings share a token."""
+    """All tokens of words that were ever asked for, in one pool."""
 
-    def __init__(self, tokenizer: "PreTrainedTokenizerBase") -> None:
-        self._tokenizer = tokenizer
-        self._known: dict[Spelling, Ids | None] = {}
+    def __init__(self, tokenizer: "PreTrainedTokenizerBase", spell: Speller) -> None:
+        self._tokenizer, self._spell = tokenizer, spell
+        self._ids: dict[tuple[str, str], Ids | None] = {}
+        self._entries: dict[Slot, Entry | None] = {}
+        self._begins: dict[Ids, int] = {}
+        self._pool = np.zeros(1024, dtype=np.int32)
+        self._used = 0
 
-    def learn(self, spellings: Iterable[Spelling]) -> None:
-        """Ask the tokenizer for all new spellings at once."""
-        new = list(dict.fromkeys(s for s in spellings if s not in self._known))
+    @property
+    def pool(self) -> Tokens:
+        """The tokens that entries point to."""
+        return self._pool[: self._used]
+
+    def learn(self, slots: Iterable[Slot]) -> None:
+        """Ask the tokenizer for all that is new, at once."""
+        new = [slot for slot in dict.fromkeys(slots) if slot not in self._entries]
+        self._learn_words(dict.fromkeys(word for slot in new for word in self._words(slot)))
+        for slot in new:
+            self._entries[slot] = self._entry(slot)
+
+    def of(self, slot: Slot) -> Entry | None:
+        """Return a slot that was learnt; None where words share tokens with what is around."""
+        return self._entries[slot]
+
+    def _words(self, slot: Slot) -> list[tuple[str, str]]:
+        return [(slot.left, self._spell(word)) for word in (*slot.choices, slot.hidden)]
+
+    def _learn_words(self, words: Iterable[tuple[str, str]]) -> None:
+        new = [word for word in words if word not in self._ids]
         if not new:
             return
-        befores = [_BEFORE + spelling.left if spelling.left else "" for spelling in new]
-        texts = [before + spelling.word for before, spelling in zip(befores, new, strict=True)]
+        befores = [_BEFORE + left if left else "" for left, _ in new]
+        texts = [before + word for before, (_, word) in zip(befores, new, strict=True)]
         encoded = self._tokenizer(
-            texts,
-            add_special_tokens=False,
-            return_offsets_mapping=True,
-            return_attention_mask=False,
-            verbose=False,
+            texts, add_special_tokens=False, return_offsets_mapping=True, verbose=False
         )
-        for number, spelling in enumerate(new):
+        for number, key in enumerate(new):
             ids, offsets = encoded["input_ids"][number], encoded["offset_mapping"][number]
-            word = Word(spelling.word, len(befores[number]), len(texts[number]))
-            (tokens,) = align(texts[number], [word], offsets, [0] * len(ids))
-            self._known[spelling] = (
-                tuple(ids[at] for at in tokens.positions) if tokens.exact else None
-            )
+            word = Word(key[1], len(befores[number]), len(texts[number]))
+            (tokens,) = align_with_space(texts[number], [word], offsets, [0] * len(ids))
+            own = tuple(ids[at] for at in tokens.positions)
+            self._ids[key] = own if tokens.exact else None
 
-    def of(self, spelling: Spelling) -> Ids | None:
-        """Return the tokens of a spelling that was learnt."""
-        return self._known[spelling]
+    def _entry(self, slot: Slot) -> Entry | None:
+        found = [self._ids[word] for word in self._words(slot)]
+        ids = [tuple(i | slot.kind for i in own) for own in found if own is not None]
+        if len(ids) < len(found):
+            return None
+        columns = [*ids[:-1], (), ids[-1]]
+        numbers: dict[Ids, int] = {}
+        table = [
+            (self._begin(own), len(own), numbers.setdefault(own, len(numbers))) for own in columns
+        ]
+        return Entry(ids[0], np.array(table, dtype=np.int64).T)
+
+    def _begin(self, ids: Ids) -> int:
+        if ids not in self._begins:
+            self._begins[ids] = self._append(ids)
+        return self._begins[ids]
+
+    def _append(self, ids: Sequence[int]) -> int:
+        begin, end = self._used, self._used + len(ids)
+        if end > len(self._pool):
+            self._pool = np.concatenate([self._pool, np.zeros(end, dtype=np.int32)])
+        self._pool[begin:end] = ids
+        self._used = end
+        return begin

@@ -1,0 +1,142 @@
+"""`holdfast attack` end to end on a tiny model."""
+
+import json
+from pathlib import Path
+
+import pytest
+import text_tokenizers as kinds
+from attack_tiny import labelled, model, sentences, victim
+
+from holdfast.cli import main
+from holdfast.text import CanonicalMap
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    """A classifier, a lexicon and a labelled file."""
+    folder, tokenizer = tmp_path_factory.mktemp("attack"), kinds.wordpiece()
+    model(tokenizer).save_pretrained(folder / "model")
+    tokenizer.save_pretrained(folder / "model")
+    (folder / "lexicon.json").write_text(kinds.LEXICON.json())
+    data = labelled(victim(tokenizer), sentences(20))
+    lines = [json.dumps({"text": e.texts[0], "label": e.label}) for e in data]
+    (folder / "data.jsonl").write_text("\n".join(lines))
+    (folder / "sst2").mkdir()
+    named = [json.dumps({"sentence": e.texts[0], "label": e.label}) for e in data]
+    (folder / "sst2" / "validation.jsonl").write_text("\n".join(named))
+    return folder
+
+
+def call(capsys, folder: Path, *extra: str) -> tuple[int, str, str]:
+    capsys.readouterr()
+    fixed = ["--model", str(folder / "model"), "--lexicon", str(folder / "lexicon.json")]
+    code = main(["attack", *fixed, *extra])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def test_a_file_is_attacked_and_the_outcomes_written(folder: Path, tmp_path: Path, capsys) -> None:
+    output = tmp_path / "found.jsonl"
+    extra = ["--file", str(folder / "data.jsonl"), "--output", str(output)]
+    code, out, err = call(capsys, folder, *extra)
+    assert code == 0, err
+    assert "accuracy under attack" in out
+    assert "queries" in err
+    lines = output.read_text().splitlines()
+    assert len(lines) == 21
+    before = output.read_bytes()
+    code, again, _ = call(capsys, folder, *extra, "--in-flight", "3", "--json")
+    assert code == 0
+    assert output.read_bytes() == before
+    found = json.loads(again)
+    assert found["summary"]["accuracy"]["count"] == 16
+    statuses = [json.loads(line)["status"] for line in lines[1:]]
+    assert found["summary"]["success_rate"]["count"] == statuses.count("succeeded") > 0
+
+
+def test_a_task_is_attacked(folder: Path, capsys) -> None:
+    extra = ["--task", "sst2", "--data", str(folder), "--examples", "6", "--attack", "beam"]
+    code, out, err = call(capsys, folder, *extra, "--json")
+    assert code == 0, err
+    assert json.loads(out)["summary"]["examples"] == 6
+
+
+def test_one_sentence_shows_its_changed_words(folder: Path, capsys) -> None:
+    texts = ["a bad film was good", "?!"]
+    code, out, err = call(capsys, folder, "--attack", "beam", "--text", *texts)
+    assert code == 0, err
+    assert " -> " in out
+    assert "[" in out
+    assert "no word has a substitute" in out
+
+
+def test_a_target_may_be_named(folder: Path, capsys) -> None:
+    found = []
+    for target in ("0", "1"):
+        code, out, err = call(capsys, folder, "--text", "a bad film", "--target", target, "--json")
+        assert code == 0, err
+        (outcome,) = json.loads(out)["outcomes"]
+        found.append(outcome["status"] == "untouched")  # it has that class already
+    assert sorted(found) == [False, True]
+
+
+def test_a_lower_score_may_be_the_goal(folder: Path, capsys) -> None:
+    extra = ["--text", "a bad film was good", "--attack", "beam", "--below", "0.99", "--json"]
+    code, out, err = call(capsys, folder, *extra)
+    assert code == 0, err
+    (outcome,) = json.loads(out)["outcomes"]
+    label = outcome["prediction"]
+    assert outcome["status"] == "succeeded"
+    assert outcome["adversarial_probabilities"][label] < 0.99
+
+
+def test_the_canonical_form_of_a_checkpoint_is_attacked_with_it(folder: Path, capsys) -> None:
+    every = dict.fromkeys(("movie", "picture", "cinematograph"), "film")
+    CanonicalMap(every, "", 1).save(folder / "model")
+    try:
+        code, out, err = call(capsys, folder, "--text", "film film", "--json")
+    finally:
+        (folder / "model" / "canonical.json").unlink()
+    assert code == 0, err
+    (outcome,) = json.loads(out)["outcomes"]
+    assert outcome["status"] == "failed"
+    assert outcome["forwards"] == 3  # the text, and with either word hidden: all else is the same
+
+
+@pytest.mark.parametrize(
+    ("extra", "sentence"),
+    [
+        (["--text", "a", "--attack", "pwws"], "did you mean pwws_rift"),
+        (["--text", "a", "--task", "sst2"], "one of --text, --task and --file"),
+        ([], "one of --text, --task and --file"),
+        (["--text", "a", "--model", "nowhere"], "no checkpoint folder"),
+        (["--text", "a", "--lexicon", "nowhere.json"], "cannot be read"),
+        (["--text", "a", "--allowed-sets", "x.json"], "takes no --allowed_sets"),
+        (["--text", "a", "--max-length", "4000"], "at most 64"),
+        (["--text", "a", "--examples", "0"], "expected 1 or more"),
+        (["--text", "a", "--below", "0.4", "--target", "1"], "one of --target and --below"),
+        (["--text", "a film", "--target", "2"], "counted from 0"),
+    ],
+)
+def test_bad_input_is_one_sentence(extra, sentence: str, folder: Path, capsys) -> None:
+    code, out, err = call(capsys, folder, *extra)
+    assert (code, out) == (2, "")
+    assert sentence in err
+    assert err.strip().count("\n") == 0
+
+
+def test_an_encoder_without_a_classifier_is_refused(folder: Path, tmp_path: Path, capsys) -> None:
+    tokenizer = kinds.wordpiece()
+    model(tokenizer).bert.save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    code, _, err = call(capsys, folder, "--model", str(tmp_path), "--text", "a film")
+    assert code == 2
+    assert "no trained classifier" in err
+
+
+def test_labels_the_model_does_not_have_are_refused(folder: Path, tmp_path: Path, capsys) -> None:
+    file = tmp_path / "data.csv"
+    file.write_text("text,label\na film,7\n")
+    code, _, err = call(capsys, folder, "--file", str(file))
+    assert code == 2
+    assert "7" in err
