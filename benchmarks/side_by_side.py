@@ -85,7 +85,7 @@ def papers_descent() -> Descent:
 def add_record_options(parser: argparse.ArgumentParser, output: Path) -> None:
     """Add where the results go, and the commit where git cannot be asked for it."""
     parser.add_argument("--output", type=Path, default=output)
-    parser.add_argument("--commit", help="recorded where the sources are no git checkout")
+    parser.add_argument("--commit", help="of the sources, where they are no checkout")
 
 
 def environment(commit: str | None) -> dict[str, Any]:
@@ -94,7 +94,7 @@ def environment(commit: str | None) -> dict[str, Any]:
     if found["holdfast"] == "unknown":
         project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
         found["holdfast"] = project["project"]["version"]
-    return {**found, "commit": found["commit"] or commit}
+    return {**found, "commit": commit or found["commit"]}
 
 
 def write(path: Path, content: Mapping[str, Any], *, seed: int, commit: str | None = None) -> None:

@@ -51,7 +51,8 @@ def configuration(arguments: argparse.Namespace, output: Path) -> TrainConfig:
         substitutions=Substitutions(lexicon=arguments.lexicon),
         canonical=Canonical(rounds=2) if canonical else None,
         optimisation=Optimisation(
-            learning_rate=1e-4, batch_size=128, epochs=1, precision=arguments.precision, log_every=50
+            learning_rate=1e-4, batch_size=128, epochs=1, log_every=50,
+            precision=arguments.precision,
         ),
         seed=arguments.seed,
     )  # fmt: skip

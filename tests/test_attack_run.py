@@ -1,6 +1,8 @@
 """The engine: many searches at once give what one at a time gives; hostile texts and victims."""
 
 import dataclasses
+import os
+import signal
 
 import hypothesis
 import hypothesis.strategies as st
@@ -13,7 +15,7 @@ from attack_tiny import labelled, sentences, victim
 from holdfast.attack import Ask, Found, recipes, run_attack
 from holdfast.attack.search import Genetic
 from holdfast.data import Example
-from holdfast.errors import InputError
+from holdfast.errors import InputError, RunFailed
 from holdfast.victim import UNKNOWN, FunctionVictim
 
 GENETIC = dataclasses.replace(recipes.genetic_jia(kinds.LEXICON), search=Genetic(8, 6))
@@ -38,6 +40,51 @@ def test_outcomes_do_not_depend_on_how_many_are_in_flight(name: str) -> None:
     assert {outcome.status for outcome in many} >= {"succeeded", "skipped"}
     assert attacked(ATTACKS[name], found, data, in_flight=7) == many
     assert attacked(ATTACKS[name], found, data[::-1], in_flight=1) == many
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_workers_find_the_same(workers: int) -> None:
+    found = victim(kinds.wordpiece())
+    data = labelled(found, sentences(12))
+    for attack in (ATTACKS["pwws"], GENETIC):
+        expected = attacked(attack, found, data)
+        outcomes = run_attack(attack, found, data, seed=0, workers=workers)
+        assert sorted(outcomes, key=lambda outcome: outcome.id) == expected
+
+
+class Broken:
+    def __call__(self, problem, rng):
+        if problem.space.texts[0].text == "Film was good":
+            raise ValueError("a search that fails")
+        yield from ATTACKS["pwws"].search(problem, rng)
+        return problem.failed()
+
+
+def test_what_fails_in_a_worker_fails_here() -> None:
+    found = victim(kinds.wordpiece())
+    attack = dataclasses.replace(ATTACKS["pwws"], search=Broken())
+    with pytest.raises(ValueError, match="a search that fails"):
+        list(run_attack(attack, found, labelled(found, sentences(4)), seed=0, workers=2))
+
+
+class Killed:
+    def __call__(self, problem, rng):
+        yield Ask(problem.space.original()[None])
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_a_worker_that_is_killed_is_missed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("holdfast.attack.workers._PATIENCE", 0.05)
+    found = victim(kinds.wordpiece())
+    attack = dataclasses.replace(ATTACKS["pwws"], search=Killed())
+    with pytest.raises(RunFailed, match="ended from outside"):
+        list(run_attack(attack, found, labelled(found, sentences(2)), seed=0, workers=1))
+
+
+@pytest.mark.parametrize("workers", [-1, 65, 1])
+def test_workers_that_cannot_help_are_refused(workers: int) -> None:
+    with pytest.raises(InputError, match=r"workers|Workers"):
+        run_attack(recipes.beam(LEXICON), bag(), examples("a film"), seed=0, workers=workers)
 
 
 def test_outcomes_depend_on_the_seed() -> None:

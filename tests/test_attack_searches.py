@@ -234,4 +234,4 @@ def test_settings_that_make_no_sense_are_refused(make) -> None:
 
 def test_an_unknown_attack_names_the_nearest() -> None:
     with pytest.raises(InputError, match="did you mean genetic_jia"):
-        recipes.find_recipe("genetic")
+        recipes.find_recipe("genetic_ja")

@@ -54,6 +54,23 @@ def test_a_file_is_attacked_and_the_outcomes_written(folder: Path, tmp_path: Pat
     assert found["summary"]["success_rate"]["count"] == statuses.count("succeeded") > 0
 
 
+def test_processes_share_the_examples(folder: Path, tmp_path: Path, capsys, monkeypatch) -> None:
+    extra = ["--file", str(folder / "data.jsonl"), "--attack", "genetic_jia"]
+    code, _, err = call(capsys, folder, *extra, "--output", str(tmp_path / "one.jsonl"))
+    assert code == 0, err
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    code, _, err = call(capsys, folder, *extra)
+    assert (code, "give --output" in err) == (2, True)
+    printed = []
+    for rank in ("1", "0"):
+        monkeypatch.setenv("RANK", rank)
+        code, out, err = call(capsys, folder, *extra, "--output", str(tmp_path / "two.jsonl"))
+        assert code == 0, err
+        printed.append(bool(out))
+    assert printed == [False, True]
+    assert (tmp_path / "two.jsonl").read_bytes() == (tmp_path / "one.jsonl").read_bytes()
+
+
 def test_a_task_is_attacked(folder: Path, capsys) -> None:
     extra = ["--task", "sst2", "--data", str(folder), "--examples", "6", "--attack", "beam"]
     code, out, err = call(capsys, folder, *extra, "--json")
@@ -106,7 +123,7 @@ def test_the_canonical_form_of_a_checkpoint_is_attacked_with_it(folder: Path, ca
 @pytest.mark.parametrize(
     ("extra", "sentence"),
     [
-        (["--text", "a", "--attack", "pwws"], "did you mean pwws_rift"),
+        (["--text", "a", "--attack", "pwws_rif"], "did you mean pwws_rift"),
         (["--text", "a", "--task", "sst2"], "one of --text, --task and --file"),
         ([], "one of --text, --task and --file"),
         (["--text", "a", "--model", "nowhere"], "no checkpoint folder"),
@@ -114,6 +131,7 @@ def test_the_canonical_form_of_a_checkpoint_is_attacked_with_it(folder: Path, ca
         (["--text", "a", "--allowed-sets", "x.json"], "takes no --allowed_sets"),
         (["--text", "a", "--max-length", "4000"], "at most 64"),
         (["--text", "a", "--examples", "0"], "expected 1 or more"),
+        (["--text", "a", "--in-flight", "0"], "expected 1 or more"),
         (["--text", "a", "--below", "0.4", "--target", "1"], "one of --target and --below"),
         (["--text", "a film", "--target", "2"], "counted from 0"),
     ],

@@ -16,7 +16,9 @@ from holdfast.commands import demo
 from holdfast.commands.interval import wilson
 from holdfast.data import DemoParts, Task
 from holdfast.errors import InputError
+from holdfast.text.lexicon import lexicon_of
 
+WORDS = {"fine": ["great", "warm"], "dull": ["cold", "weak"], "film": ["story", "cast"]}
 TASK = Task("reviews", ("text",), ("bad", "good"), validation=None)
 
 
@@ -33,6 +35,8 @@ def embedded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         patch.setattr(demo, "demo_model_path", lambda: model)
         patch.setattr(demo, "demo_sentences_path", lambda: sentences)
         patch.setattr(demo, "demo_parts", parts)
+        patch.setattr(demo, "find_wordnet", lambda: folder)
+        patch.setattr(demo, "wordnet_lexicon", lambda _: lexicon_of(WORDS, "the test's"))
         yield
 
 
@@ -59,11 +63,22 @@ def call(capsys: pytest.CaptureFixture[str], *argv: str) -> tuple[int, str, str]
     return code, captured.out, captured.err
 
 
-def test_it_trains_both_models_and_ends_with_a_table(once: tuple[Path, str, str]) -> None:
+def test_it_trains_and_attacks_all_models_and_ends_with_a_table(
+    once: tuple[Path, str, str],
+) -> None:
     folder, out, err = once
-    assert "the plain model" in err
-    assert "the implicit model" in err
-    for word in ("accuracy % (95 %)", "median residual", "seconds", "memory", "->", "demo.json"):
+    for name in ("plain", "implicit", "rift"):
+        assert f"demo: the {name} model" in err
+        assert f"demo: attacking the {name} model" in err
+    for word in (
+        "accuracy % (95 %)",
+        "under PWWS %",
+        "median residual",
+        "seconds",
+        "memory",
+        "->",
+        "demo.json",
+    ):
         assert word in out
     assert "demo: residuals by anderson" in err
     assert "demo: pictures" in err
@@ -71,6 +86,7 @@ def test_it_trains_both_models_and_ends_with_a_table(once: tuple[Path, str, str]
     assert all((folder / "quick" / name).exists() for name in record["files"])
     assert len(record["runs"]["implicit"]["readings"]) == 2
     assert record["majority"] == 0.5
+    assert record["attacks"]["rift"]["examples"] == demo.QUICK.attacked
 
 
 def test_it_ends_with_commands_that_work(
@@ -91,7 +107,7 @@ def test_a_second_time_it_uses_what_is_there(
     argv = ["--quick", "--output", str(once[0])]
     code, out, err = call(capsys, *argv)
     assert (code, out) == (0, once[1])
-    assert err.count("used again") == 2
+    assert err.count("used again") == 3
     assert json.loads(call(capsys, *argv, "--json")[1])["examples"]["test"] == demo.QUICK.test
 
 
@@ -103,7 +119,7 @@ def test_what_a_killed_demo_left_is_finished(
     (done / "quick" / "implicit" / "run.json").unlink()
     code, _, err = call(capsys, "--quick", "--output", str(done))
     assert code == 0
-    assert err.count("used again") == 1
+    assert err.count("used again") == 2
     assert (done / "quick" / "demo.json").is_file()
     assert (done / "quick" / "implicit" / "run.json").is_file()
 

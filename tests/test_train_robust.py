@@ -26,7 +26,7 @@ from holdfast.objectives import (
     Smart,
     Standard,
 )
-from holdfast.text import Canonical, CanonicalMap, Substitutions
+from holdfast.text import Canonical, CanonicalMap, Substitutions, read_lexicon
 from holdfast.text.settings import TextSettings
 from holdfast.train import (
     CandidateBatch,
@@ -253,7 +253,12 @@ def test_a_dataset_made_for_trainer_is_told_which_tokens_are_special(tmp_path):
 
 def test_the_check_draws_no_random_numbers_and_leaves_the_model_alone(root, tmp_path):
     settings = config(root, tmp_path, objective=Adversarial(steps=2))
-    parts = encode_parts(gather_examples(settings.data, 0), tiny.tokenizer(), settings)
+    parts = encode_parts(
+        gather_examples(settings.data, 0),
+        tiny.tokenizer(),
+        settings,
+        read_lexicon(root / "lexicon.json"),
+    )
     assert isinstance(parts.collate, CandidateBatch)
     states, held = [], []
     for check in (None, HullCheck(steps=2), HullCheck(steps=2)):

@@ -16,7 +16,7 @@ from holdfast.attack.goal import Floats, Goal, Untargeted
 from holdfast.errors import InputError
 from holdfast.record import encode
 from holdfast.text import Words
-from holdfast.victim import LogProbabilities, Row, Rows, Space
+from holdfast.victim import LogProbabilities, Opened, Row, Rows, Space, Victim
 
 Substitutes = Sequence[tuple[str, ...]]
 """The substitutes of each word of a text, the best first; empty for a word that stays."""
@@ -32,6 +32,8 @@ class Ask:
     """Whether the texts only tell what a word is worth: no constraint is put to them."""
     reference: Row | None = None
     """The text they were made from, for constraints that compare with it; none: the original."""
+    gauge: "Gauge | None" = None
+    """What to measure inside the victim at the first of the texts; none: it stays closed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +46,8 @@ class Answer:
     """(texts,) whether every text constraint holds; the others were never run."""
     similarity: Floats
     """(texts,) the least score a text constraint gave; 1 where none gives any."""
+    merits: Floats | None = None
+    """(positions, choices) what the `gauge` measured; none where there was none."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,6 +95,29 @@ class Problem:
 
 
 Steps = Generator[Ask, Answer, Found]
+
+
+@dataclass(frozen=True, eq=False)
+class Look:
+    """A text that a gauge is put to."""
+
+    victim: Victim
+    opened: Opened
+    space: Space
+    row: Row
+    label: int
+    goal: Goal
+
+
+class Gauge(Protocol):
+    """What a white-box search wants to know of a model's inside; a frozen dataclass."""
+
+    def measure(self, look: Look) -> Floats:
+        """Return (positions, choices): the higher, the more a choice there would help.
+
+        -inf where there is no such choice; 0 everywhere if nothing can be said of this text. A
+        victim that cannot be looked into raises `InputError`.
+        """
 
 
 class Search(Protocol):

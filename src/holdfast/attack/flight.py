@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.attack.core import Answer, Ask, Attack, Found, Problem, Verdict
-from holdfast.attack.goal import Targeted
+from holdfast.attack.goal import Floats, Targeted
 from holdfast.attack.outcome import Outcome, Status, probabilities_of
 from holdfast.data import Example
 from holdfast.errors import RunFailed
@@ -47,6 +47,8 @@ class Flight:
     queries: int = 0
     owed: int = 0
     """Texts that were sent to the victim and did not come back yet."""
+    merits: Floats | None = None
+    """What was measured inside the victim for the ask."""
     outcome: Outcome | None = None
     """Set when the flight is over."""
     _slots: dict[int, int] = field(default_factory=dict)
@@ -113,7 +115,7 @@ class Flight:
         answers = np.zeros((count, classes))
         answers[verdict.allowed] = self._known[self._asked]
         similarity = np.ones(count) if verdict.similarity is None else verdict.similarity
-        return Answer(answers, verdict.allowed, similarity)
+        return Answer(answers, verdict.allowed, similarity, self.merits)
 
     def end(self, status: Status, found: Found | None = None, note: str = "") -> None:
         """Write down what became of the example."""

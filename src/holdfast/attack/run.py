@@ -7,14 +7,16 @@ arrive: each example has its own random numbers, drawn from the seed and its id.
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
+from typing import Any
 
 import numpy as np
 
-from holdfast.attack.core import Attack, Comparison, Verdict
+from holdfast.attack.core import Attack, Comparison, Look, Verdict
 from holdfast.attack.flight import SHIFT, Flight, all_allowed, attempt
 from holdfast.attack.goal import Targeted
 from holdfast.attack.outcome import Outcome
 from holdfast.attack.spaces import build_space
+from holdfast.attack.workers import check_workers, run_in_workers
 from holdfast.data import Example
 from holdfast.errors import InputError
 from holdfast.text import Words
@@ -30,8 +32,13 @@ def run_attack(
     *,
     seed: int,
     in_flight: int = 256,
+    workers: int = 0,
 ) -> Iterator[Outcome]:
-    """Yield the outcome of each example, as they finish; `in_flight` are under way at a time."""
+    """Yield the outcome of each example, as they finish; `in_flight` are under way at a time.
+
+    `workers` are processes that search while this one runs the model: a GPU wants several.
+    """
+    check_workers(attack, victim, workers)
     if seed < 0 or in_flight < 1:
         raise InputError(
             f"The seed is {seed} and {in_flight} examples were to be in flight; expected a seed of "
@@ -41,6 +48,15 @@ def run_attack(
         raise InputError(
             f"The target class is {attack.goal.target} and the victim has {victim.classes} "
             "classes, counted from 0; name one of them."
+        )
+    if workers:
+        share = max(1, in_flight // workers)
+        model: Any = victim  # that has been checked
+        return run_in_workers(
+            lambda apart, left: _Run(attack, apart, seed, share).outcomes(left),
+            model,
+            list(examples),
+            workers,
         )
     return _Run(attack, victim, seed, in_flight).outcomes(iter(examples))
 
@@ -110,6 +126,7 @@ class _Run:
             for flight in ready:
                 flight.advance()
             asking = [flight for flight in ready if flight.outcome is None]
+            self._measure(asking)
             known = []
             for flight, verdict in zip(asking, self._judge(asking), strict=True):
                 if flight.over_budget(verdict):
@@ -122,6 +139,15 @@ class _Run:
             yield from self._land(ready)
             ready = known
         self._session.put(queries)
+
+    def _measure(self, flights: Sequence[Flight]) -> None:
+        """Look into the victim for the searches that ask for it, one text at a time."""
+        for flight in flights:
+            ask, goal = flight.ask, self._attack.goal
+            flight.merits = None
+            if ask is not None and ask.gauge is not None:
+                text = (flight.space, ask.rows[0], flight.example.label, goal)
+                flight.merits = ask.gauge.measure(Look(self._victim, flight.opened, *text))
 
     def _land(self, flights: Sequence[Flight]) -> Iterator[Outcome]:
         for flight in flights:

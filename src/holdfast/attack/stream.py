@@ -54,6 +54,7 @@ def attack_to_file(
     *,
     seed: int,
     in_flight: int = 256,
+    workers: int = 0,
     process: Process | None = None,
     watch: Callable[[Outcome], None] = lambda outcome: None,
 ) -> Path:
@@ -73,10 +74,10 @@ def attack_to_file(
     for line in done.values() if process.count == 1 else ():
         watch(_outcome(line))
     if own:
+        settings = {"seed": seed, "in_flight": in_flight, "workers": workers}
+        found = run_attack(attack, victim, own, **settings)
         part = path.with_name(f".{path.name}.{process.rank}-of-{process.count}.part")
-        _append(
-            part, header, run_attack(attack, victim, own, seed=seed, in_flight=in_flight), watch
-        )
+        _append(part, header, found, watch)
     if process.rank == 0:
         _merge(path, header, examples)
     return path

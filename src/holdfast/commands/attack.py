@@ -15,9 +15,12 @@ from typing import Any, Literal
 from tqdm import tqdm
 
 from holdfast.attack import (
+    AllowedSets,
     Attack,
     Goal,
+    Neighbours,
     Outcome,
+    Process,
     ScoreDecrease,
     Summary,
     Targeted,
@@ -30,6 +33,7 @@ from holdfast.attack import (
     verify,
 )
 from holdfast.attack.recipes import RECIPES, find_recipe
+from holdfast.attack.search import PWWS, Beam, Genetic, RandomSearch
 from holdfast.commands.attack_text import outcome_text, summary_text
 from holdfast.commands.settings import Interface
 from holdfast.data import (
@@ -87,8 +91,11 @@ class AttackOptions:
     """File for the outcomes, a JSON object a line; the same command resumes a killed run."""
     seed: int = 0
     """Of the examples drawn, and of the attack."""
-    in_flight: int = 256
-    """Examples under attack at the same time; it changes the speed and not the results."""
+    in_flight: int | None = None
+    """Examples under attack at the same time, which changes the speed and not the results; none:
+    2048 with workers, else 256."""
+    workers: int | None = None
+    """Processes that search while this one runs the model; none: 8 at most on a GPU, else 0."""
     max_length: int | None = None
     """Tokens the model reads; none: as many as it can, up to 512."""
     precision: Literal["fp32", "bf16"] = "fp32"
@@ -105,8 +112,9 @@ class AttackOptions:
             )
         if self.target is not None and self.below is not None:
             raise InputError("The goal is told by one of --target and --below; got both.")
-        if self.examples is not None and self.examples < 1:
-            raise InputError(f"--examples is {self.examples}; expected 1 or more.")
+        for name in ("examples", "in_flight"):
+            if (value := getattr(self, name)) is not None and value < 1:
+                raise InputError(f"--{name} is {value}; expected 1 or more.")
 
 
 INTERFACE = Interface(
@@ -128,7 +136,7 @@ def run(argv: Sequence[str]) -> None:
     begun = time.perf_counter()
     outcomes = _attacked(options, attack, victim, examples)
     seconds = time.perf_counter() - begun
-    if int(os.environ.get("RANK", "0")) > 0:
+    if Process.of_environment().rank > 0:
         return
     if options.verify:
         verify(attack, victim, outcomes(), examples)
@@ -201,8 +209,15 @@ def _attacked(
     options: AttackOptions, attack: Attack, victim: ModelVictim, examples: Sequence[Example]
 ) -> Outcomes:
     """Run the attack; return a way to go through its outcomes in the order of the examples."""
-    settings: dict[str, Any] = {"seed": options.seed, "in_flight": options.in_flight}
-    with progress(attack.name, len(examples)) as watch:
+    workers = _workers(options, attack, victim)
+    in_flight = options.in_flight or (2048 if workers else 256)
+    settings: dict[str, Any] = {"seed": options.seed, "in_flight": in_flight, "workers": workers}
+    process = Process.of_environment()
+    if process.count > 1 and options.output is None:
+        raise InputError(
+            f"{process.count} processes attack together; give --output, to meet there."
+        )
+    with progress(attack.name, -(-len(examples) // process.count), process.rank) as watch:
         if options.output is not None:
             path = attack_to_file(attack, victim, examples, options.output, watch=watch, **settings)
             return lambda: read_outcomes(path)
@@ -213,12 +228,25 @@ def _attacked(
         return lambda: (found[example.id] for example in examples)
 
 
+def _workers(options: AttackOptions, attack: Attack, victim: ModelVictim) -> int:
+    """Return how many processes help: unless told, only where no part needs the GPU itself."""
+    if options.workers is not None:
+        return options.workers
+    plain = not attack.word_constraints and not attack.text_constraints
+    plain &= isinstance(attack.transformation, Neighbours | AllowedSets)
+    plain &= isinstance(attack.search, PWWS | Genetic | Beam | RandomSearch)
+    helped = plain and victim.model.device.type == "cuda" and not options.text
+    return min(8, (os.cpu_count() or 1) - 1) if helped else 0
+
+
 @contextmanager
-def progress(name: str, total: int) -> Iterator[Callable[[Outcome], None]]:
-    """Show on stderr how the attack goes: the accuracy so far and the rates."""
+def progress(name: str, total: int, rank: int) -> Iterator[Callable[[Outcome], None]]:
+    """Show on stderr how the attack goes in the first process: the accuracy so far, the rates."""
     done = survived = queries = 0
-    begun = time.perf_counter()
-    with tqdm(total=total, desc=name, unit="ex", file=sys.stderr, disable=total < 2) as bar:
+    begun, hidden = time.perf_counter(), total < 2 or rank > 0
+    often = 0.1 if sys.stderr.isatty() else 10.0  # seconds; in a log every line stays
+    settings: dict[str, Any] = {"desc": name, "unit": "ex", "mininterval": often}
+    with tqdm(total=total, file=sys.stderr, disable=hidden, **settings) as bar:
 
         def watch(outcome: Outcome) -> None:
             nonlocal done, survived, queries

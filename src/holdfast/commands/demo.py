@@ -1,4 +1,4 @@
-"""`holdfast demo`: a plain and an implicit model on real sentences, side by side in minutes."""
+"""`holdfast demo`: a plain, an implicit and a robustly trained model, side by side in minutes."""
 
 import json
 import sys
@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from holdfast.commands.demo_attack import attack_all
 from holdfast.commands.demo_measures import (
     MEASUREMENTS,
     Progress,
@@ -24,12 +25,34 @@ from holdfast.commands.train import summary
 from holdfast.data import demo_model_path, demo_parts, source_of
 from holdfast.data.demo import demo_sentences_path
 from holdfast.implicit import PRESETS
+from holdfast.objectives import AnyObjective, Rift, Standard
 from holdfast.record import describe_environment, encode
-from holdfast.train import DataConfig, Optimisation, RunExamples, TrainConfig, fine_tune
+from holdfast.text import Lexicon, find_wordnet, read_lexicon, wordnet_lexicon
+from holdfast.train import (
+    DataConfig,
+    Optimisation,
+    RunExamples,
+    Selection,
+    TrainConfig,
+    fine_tune,
+)
 from holdfast.train.checkpoint import write_atomically
 
-VARIANTS = {"plain": "bert", "implicit": "recommended"}
-"""The runs, and the preset each is connected by."""
+
+@dataclass(frozen=True)
+class Variant:
+    """One of the models: how it is connected and what it is trained for."""
+
+    preset: str
+    objective: AnyObjective
+
+
+VARIANTS = {
+    "plain": Variant("bert", Standard()),
+    "implicit": Variant("recommended", Standard()),
+    # two inner steps instead of ten, and a smaller weight: minutes on two cores, not an hour
+    "rift": Variant("bert", Rift(beta=5.0, steps=2)),
+}
 
 # Far fewer steps than the paper takes, so each is larger; few sentences exceed 32 tokens.
 LEARNING_RATE, BATCH_SIZE, MAX_LENGTH = 2e-4, 32, 32
@@ -41,29 +64,30 @@ class DemoOptions:
     """What `holdfast demo` takes."""
 
     output: Path = Path("holdfast-demo")
-    """Folder for the two runs, demo.json and the pictures."""
+    """Folder for the three runs, demo.json, the lexicon and the pictures."""
     seed: int = 0
     """Draws the sentences, the new head and the order of training."""
 
 
 @dataclass(frozen=True)
 class Size:
-    """How many sentences are trained on and measured."""
+    """How many sentences are trained on, measured and attacked."""
 
     train: int
     validation: int
     test: int
+    attacked: int
     epochs: float
 
 
-FULL = Size(train=512, validation=96, test=400, epochs=2)
-QUICK = Size(train=64, validation=32, test=64, epochs=2)
+FULL = Size(train=320, validation=96, test=400, attacked=20, epochs=2)
+QUICK = Size(train=64, validation=32, test=64, attacked=4, epochs=2)
 
 INTERFACE = Interface(
     "demo",
-    "Fine-tune all-MiniLM-L6-v2 on a few hundred Rotten Tomatoes sentences, once as it is and once "
-    "with implicit connections, and compare the two. Takes some minutes on two cores; what "
-    "is done already is used again.",
+    "Fine-tune all-MiniLM-L6-v2 on a few hundred Rotten Tomatoes sentences: as it is, with "
+    "implicit connections, and with RIFT on substitutes from WordNet. Attack all three and compare "
+    "them. Takes some minutes on two cores; what is done already is used again.",
     DemoOptions,
     switches={
         "quick": "an eighth of the sentences, in the folder `quick` of the output; learns little",
@@ -73,7 +97,7 @@ INTERFACE = Interface(
 
 
 def run(argv: Sequence[str]) -> None:
-    """Train both models, compare them, write and print what came out."""
+    """Train the models, attack and compare them, write and print what came out."""
     options, given = INTERFACE.read(argv)
     folder = options.output / "quick" if "quick" in given else options.output
     with redirect_stdout(sys.stderr):  # stdout is for the result, whoever else prints
@@ -85,19 +109,24 @@ def demo(folder: Path, size: Size, seed: int) -> dict[str, Any]:
     """Return the record of the demo, made now or found in the folder."""
     started = time.monotonic()
     model, examples = demo_model_path(), gather(size, seed)
+    lexicon = demo_lexicon(folder)
     runs = {}
-    for name, preset in VARIANTS.items():
+    for name, variant in VARIANTS.items():
         _say(f"the {name} model: {size.train} sentences, {size.epochs:g} epochs")
-        result = fine_tune(configure(model, folder / name, preset, size, seed), examples=examples)
+        config = configure(model, folder / name, variant, size, seed)
+        result = fine_tune(config, examples=examples, lexicon=lexicon)
         if result.already_done:
             _say(f"the {name} model: done before, in {folder / name}; used again")
         runs[name] = summary(result)
     file = folder / "demo.json"
     if file.is_file() and all(run["already_done"] for run in runs.values()):
         return dict(json.loads(file.read_text(encoding="utf-8")))
-    with steps("demo", MEASUREMENTS) as progress:
+    with steps("demo", MEASUREMENTS + len(VARIANTS)) as progress:
+        attacked = (examples.held_out or [])[: size.attacked]
+        models = {name: folder / name / "model" for name in VARIANTS}
+        attacks = attack_all(models, attacked, lexicon, seed, progress)
         measured = measure(folder, examples, progress)
-    record = {"runs": runs, **measured, "environment": describe_environment()}
+    record = {"runs": runs, "attacks": attacks, **measured, "environment": describe_environment()}
     record["seconds"] = round(time.monotonic() - started, 1)
     write_atomically(file, json.dumps(record, indent=2) + "\n")
     return record
@@ -111,13 +140,25 @@ def gather(size: Size, seed: int) -> RunExamples:
     return RunExamples(parts.task, parts.train, parts.validation, parts.test, sources)
 
 
-def configure(model: Path, output: Path, preset: str, size: Size, seed: int) -> TrainConfig:
+def demo_lexicon(folder: Path) -> Lexicon:
+    """Return the substitutes that WordNet gives, kept in the folder for a reader to see."""
+    path = folder / "lexicon.json"
+    if not path.is_file():
+        _say("building a lexicon from WordNet")
+        folder.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, wordnet_lexicon(find_wordnet()).json())
+    return read_lexicon(path)
+
+
+def configure(model: Path, output: Path, variant: Variant, size: Size, seed: int) -> TrainConfig:
     """Return the configuration of one run."""
     return TrainConfig(
         model=str(model),
         output=output,
         data=DataConfig(file=demo_sentences_path(), max_length=MAX_LENGTH),
-        connection=PRESETS[preset],
+        connection=PRESETS[variant.preset],
+        objective=variant.objective,
+        selection=Selection(attacked=32, steps=2),
         optimisation=Optimisation(
             learning_rate=LEARNING_RATE, batch_size=BATCH_SIZE, epochs=size.epochs
         ),
@@ -126,10 +167,10 @@ def configure(model: Path, output: Path, preset: str, size: Size, seed: int) -> 
 
 
 def measure(folder: Path, examples: RunExamples, progress: Progress) -> dict[str, Any]:
-    """Return what is known of both trained models besides their runs; draw the pictures."""
+    """Return what is known of the connections besides the runs; draw the pictures."""
     held_out = examples.held_out or []
     texts = [example.texts[0] for example in held_out[:MEASURED]]
-    plain, implicit = (folder / name / "model" for name in VARIANTS)
+    plain, implicit = (folder / name / "model" for name in ("plain", "implicit"))
     growths = compare_growth(plain, implicit, texts, progress)
     solvers = compare_solvers(plain, texts, progress)
     progress("pictures")
@@ -143,6 +184,7 @@ def measure(folder: Path, examples: RunExamples, progress: Progress) -> dict[str
         "files": [
             *(f"{name}/model/" for name in VARIANTS),
             "demo.json",
+            "lexicon.json",
             *(p.name for p in pictures),
         ],
     }

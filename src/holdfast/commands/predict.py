@@ -1,4 +1,4 @@
-"""`holdfast predict`: the label of texts by a trained model, connected as it was trained."""
+"""`holdfast predict`: the label of texts by a trained model, which reads them as in training."""
 
 import json
 import sys
@@ -18,6 +18,7 @@ from holdfast.data.rows import Row, read_rows
 from holdfast.errors import InputError
 from holdfast.implicit.checkpoint import read_connection, require_safetensors
 from holdfast.implicit.layers import positions
+from holdfast.text import Wording
 from holdfast.train.loading import Classifier, open_classifier
 
 LONGEST = 2**16  # tokens, where neither model nor tokenizer knows a limit
@@ -41,7 +42,7 @@ class PredictOptions:
     batch_size: int = 32
     """Texts read by the model at once."""
     max_length: int | None = None
-    """Tokens kept of each text; none: as many as the model reads."""
+    """Tokens kept of each text; none: as in training, or as many as the model reads."""
 
     def __post_init__(self) -> None:
         if len(self.texts) not in (1, 2):
@@ -105,12 +106,12 @@ def predict(
     """Yield the answer for each text: its label, and the probability of every label."""
     model: Any = classifier.model
     model.to(_device()).eval()
-    labels = classifier.labels()
+    labels, wording = classifier.labels(), Wording.load(options.model)
     with tqdm(total=len(texts), desc="texts", file=sys.stderr, disable=not progress) as bar:
         for start in range(0, len(texts), options.batch_size):
             batch = texts[start : start + options.batch_size]
             with torch.no_grad():
-                logits = model(**_encode(classifier, batch, options.max_length)).logits
+                logits = model(**_encode(classifier, wording, batch, options.max_length)).logits
             bar.update(len(batch))
             for text, row in zip(batch, logits.float().softmax(-1).tolist(), strict=True):
                 best = max(range(len(row)), key=row.__getitem__)
@@ -119,12 +120,22 @@ def predict(
                 yield {**answer, "probabilities": probabilities}
 
 
-def _encode(classifier: Classifier, batch: Sequence[Texts], length: int | None) -> Any:
-    """Return a padded batch, cut as in training."""
+def _encode(
+    classifier: Classifier, wording: Wording, batch: Sequence[Texts], length: int | None
+) -> Any:
+    """Return a padded batch, worded and cut as in training."""
     model, tokenizer = classifier.model, classifier.tokenizer
     limits = [limit for limit in (tokenizer.model_max_length, positions(model)) if limit]
-    examples = [Example(str(row), texts, label=0) for row, texts in enumerate(batch)]
-    encoded = EncodedExamples(examples, tokenizer, length or min(LONGEST, *limits))
+    trained = None if wording.settings is None else wording.settings.max_length
+    longest = length or trained or min(LONGEST, *limits)
+    texts = [wording.reword(one) for one in batch]
+    examples = [Example(str(row), one, label=0) for row, one in enumerate(texts)]
+    columns = wording.word_level_columns(texts, tokenizer, longest)
+    encoded = (
+        EncodedExamples(examples, tokenizer, longest)
+        if columns is None
+        else EncodedExamples.from_columns(examples, columns)
+    )
     padded = PadBatch(tokenizer)([encoded[row] for row in range(len(encoded))])
     named = tokenizer.model_input_names
     return {name: padded[name].to(model.device) for name in named if name in padded}

@@ -18,6 +18,7 @@ from holdfast.text.lexicon import (
     read_lexicon,
 )
 from holdfast.text.substitutions import Substitutions
+from holdfast.text.wording import Wording
 from holdfast.text.wordnet import WordNet, find_wordnet, read_wordnet, wordnet_lexicon
 from holdfast.text.words import Word, Words, is_one_word, like, split_words
 
@@ -44,6 +45,7 @@ __all__ = [
     "Word",
     "WordNet",
     "WordTokens",
+    "Wording",
     "Words",
     "align",
     "cache_folder",

@@ -1,4 +1,7 @@
-"""How the texts of a checkpoint are read: what a saved model needs beside its tokenizer."""
+"""How the texts of a checkpoint are read: what a saved model needs beside its tokenizer.
+
+A checkpoint of another making has no such notes: its texts are read as its tokenizer does.
+"""
 
 import json
 import os

@@ -18,12 +18,14 @@ from transformers import (
 
 from holdfast.implicit import connected, save
 from holdfast.record import describe_environment, encode
+from holdfast.text import Lexicon, Wording
 from holdfast.train.arguments import training_arguments
 from holdfast.train.config import TrainConfig
 from holdfast.train.curve import Bar, Clock, LossCurve
 from holdfast.train.distance import relative_distance
 from holdfast.train.examples import RunExamples, gather_examples
 from holdfast.train.folder import Json, RunFolder
+from holdfast.train.lexicons import Lexicons, lexicons_of
 from holdfast.train.loading import (
     Classifier,
     check_checkpoint,
@@ -37,18 +39,23 @@ from holdfast.train.parts import EncodedParts, encode_parts
 from holdfast.train.result import TrainResult, result_of
 from holdfast.train.robustness import HullCheck
 from holdfast.train.trainer import RobustTrainer
-from holdfast.train.wording import Wording, wording_of
+from holdfast.train.wording import reworded, wording_of
 
 SCHEMA = 1
 """Version of what config.json and run.json hold."""
 
 
 def fine_tune(
-    config: TrainConfig, *, progress: bool = True, examples: RunExamples | None = None
+    config: TrainConfig,
+    *,
+    progress: bool = True,
+    examples: RunExamples | None = None,
+    lexicon: Lexicon | None = None,
 ) -> TrainResult:
     """Train as `config` says, resume if that was killed, return the record if it is done.
 
-    `examples` stand in for what `config.data` names. Every process of a distributed run calls
+    `examples` stand in for what `config.data` names, `lexicon` for the lexicon of
+    `config.substitutions`. Every process of a distributed run calls
     this; the first one writes the files.
     """
     folder = RunFolder(config.output.resolve())
@@ -56,17 +63,24 @@ def fine_tune(
     if record is None or record["config"]["model"] != config.model:
         check_checkpoint(config.model)  # a finished run needs its model no more
     examples = gather_examples(config.data, config.seed) if examples is None else examples
+    lexicons = lexicons_of(config, lexicon)
     identity = {"schema": SCHEMA, "config": encode(config), "data": examples.describe()}
+    identity |= {"lexicons": lexicons.describe()} if lexicons.describe() else {}
     folder.refuse_another_run(identity)
     done = record is not None
     if record is None:
         with quiet_transformers():
-            record = _run(config, examples, folder, identity, progress)
+            record = _run(config, examples, lexicons, folder, identity, progress)
     return result_of(record, folder.path, already_done=done)
 
 
 def _run(
-    config: TrainConfig, examples: RunExamples, folder: RunFolder, identity: Json, progress: bool
+    config: TrainConfig,
+    examples: RunExamples,
+    lexicons: Lexicons,
+    folder: RunFolder,
+    identity: Json,
+    progress: bool,
 ) -> Json:
     args = training_arguments(config, folder, len(examples.train))
     if args.should_save:
@@ -74,13 +88,13 @@ def _run(
         tell_connection(config.connection)
     set_seed(config.seed)  # of the new head; the trainer sets it again for the rest
     classifier = load_classifier(config.model, examples.task, config.connection)
-    if args.should_save:
-        classifier.describe(config.model)
     classifier.check_checkpointing(config.optimisation.gradient_checkpointing)
-    wording = wording_of(examples, config)
-    parts = encode_parts(wording.apply(examples), classifier.tokenizer, config)
+    wording = wording_of(examples, config, lexicons.canonical)
+    worded, tokenizer = reworded(examples, wording), classifier.tokenizer
+    parts = encode_parts(worded, tokenizer, config, lexicons.substitutes)
     classifier.check_length(parts.longest)
     if args.should_save:
+        classifier.describe(config.model)
         tell_objective(config, parts, wording)
     clock, bar = Clock(), Bar() if progress else None
     trainer = _trainer(config, args, classifier, parts, [LossCurve(folder.log), clock, bar])

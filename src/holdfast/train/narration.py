@@ -6,13 +6,13 @@ from collections import Counter
 from pathlib import Path
 
 from holdfast.implicit import Connection
+from holdfast.text import Wording
 from holdfast.train.checkpoint import STATE
 from holdfast.train.columns import labels_of
 from holdfast.train.config import TrainConfig
 from holdfast.train.examples import RunExamples
 from holdfast.train.parts import EncodedParts
 from holdfast.train.sampler import ClassBalancedSampler
-from holdfast.train.wording import Wording
 
 _log = logging.getLogger(__name__)
 

@@ -8,7 +8,7 @@ from torch import Tensor
 from transformers import PreTrainedTokenizerBase
 
 from holdfast.data import EncodedExamples, Example, Item, PadBatch
-from holdfast.text import Coverage, Lexicon, Substituter, find_lexicon
+from holdfast.text import Coverage, Lexicon, Substituter
 from holdfast.train.collate import CandidateBatch
 from holdfast.train.config import TrainConfig
 from holdfast.train.examples import RunExamples
@@ -42,23 +42,28 @@ class EncodedParts:
 
 
 def encode_parts(
-    examples: RunExamples, tokenizer: PreTrainedTokenizerBase, config: TrainConfig
+    examples: RunExamples,
+    tokenizer: PreTrainedTokenizerBase,
+    config: TrainConfig,
+    lexicon: Lexicon | None = None,
 ) -> EncodedParts:
-    """Tokenise every part."""
+    """Tokenise every part; with a lexicon, find the substitutes of its words."""
     given = {"train": examples.train, "validation": examples.validation}
     if examples.held_out is not None:
         given["held_out"] = examples.held_out
-    if not config.needs_substitutes:
+    if lexicon is None:
         length = config.data.max_length
         datasets = {name: EncodedExamples(part, tokenizer, length) for name, part in given.items()}
         return EncodedParts(datasets, PadBatch(tokenizer))
-    return _with_substitutes(given, tokenizer, config)
+    return _with_substitutes(given, tokenizer, config, lexicon)
 
 
 def _with_substitutes(
-    given: Mapping[str, Sequence[Example]], tokenizer: PreTrainedTokenizerBase, config: TrainConfig
+    given: Mapping[str, Sequence[Example]],
+    tokenizer: PreTrainedTokenizerBase,
+    config: TrainConfig,
+    lexicon: Lexicon,
 ) -> EncodedParts:
-    lexicon = find_lexicon(config.substitutions.lexicon)
     substituter = Substituter(tokenizer, lexicon, config.substitutions)
     tokenised = {
         name: substituter.tokenise([example.texts for example in part], config.data.max_length)

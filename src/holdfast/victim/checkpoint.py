@@ -13,7 +13,7 @@ from transformers.utils import logging as transformers_logging
 from holdfast.errors import InputError
 from holdfast.implicit import connect, require_safetensors
 from holdfast.implicit.checkpoint import read_connection
-from holdfast.text import CanonicalMap
+from holdfast.text import Wording
 from holdfast.victim.model import ModelVictim
 
 
@@ -27,20 +27,32 @@ def load(
 ) -> ModelVictim:
     """Return the whole system that a folder holds; without `device` a GPU where there is one.
 
-    Its texts are rewritten by canonical.json and its layers connected by connection.json, where
-    the folder has them: the attacker queries what a user would.
+    Its texts are rewritten by canonical.json and cut as text.json says, and its layers connected
+    by connection.json, where the folder has them: the attacker queries what a user would.
     """
     path = Path(folder)
     require_safetensors(path)
+    wording = Wording.load(path)
+    _refuse_word_level(path, wording)
+    trained = None if wording.settings is None else wording.settings.max_length
     model = _model(path).to(device or _device())
     return ModelVictim(
         model,
         _tokenizer(path),
-        max_length=max_length,
-        canonical=CanonicalMap.load(path),
+        max_length=max_length or trained,
+        canonical=wording.canonical,
         precision=precision,
         batch_tokens=batch_tokens,
     )
+
+
+def _refuse_word_level(path: Path, wording: Wording) -> None:
+    """Refuse a model that reads word by word: its queries would be other tokens than its own."""
+    if wording.settings is not None and wording.settings.mode == "word_level":
+        raise InputError(
+            f"{path} reads texts word by word (substitutions.mode word_level), which attacks "
+            "cannot do yet; train it with the mode aligned."
+        )
 
 
 def _model(path: Path) -> Any:
@@ -79,6 +91,9 @@ def _quiet() -> Iterator[None]:
 
 
 def _tokenizer(path: Path) -> Any:
+    # without its files transformers makes one that knows no word at all, and does not say so
+    if not any(path.glob("tokenizer*")) and not any(path.glob("vocab*")):
+        raise InputError(f"{path} holds no tokenizer; save it beside the model.")
     try:
         return AutoTokenizer.from_pretrained(path)
     except Exception as error:  # whatever the file formats raise

@@ -112,6 +112,11 @@ class Lanes:
             self._rows[key] += len(rows)
             self._lanes.setdefault(key, []).append(Batch(tokens, kept[rows], tickets[rows]))
 
+    @property
+    def ready(self) -> bool:
+        """Whether there is a full batch."""
+        return self._nearest()[0] >= 1
+
     def full(self) -> Batch | None:
         """Take a full batch, if there is one."""
         fill, lane = self._nearest()

@@ -18,9 +18,10 @@ from holdfast.implicit import connected
 from holdfast.implicit.layers import positions
 from holdfast.record import encode
 from holdfast.text import CanonicalMap, Words
+from holdfast.victim.distant import DistantVictim, Receive, Send
 from holdfast.victim.function import all_different
 from holdfast.victim.lanes import Lanes, Shape
-from holdfast.victim.model_session import ModelSession
+from holdfast.victim.model_session import ModelSession, token_rows
 from holdfast.victim.reading import ID_MASK, TYPE_SHIFT, TokenReading, read_texts
 from holdfast.victim.space import Rows, Space
 from holdfast.victim.splice import (
@@ -35,7 +36,7 @@ from holdfast.victim.victim import LogProbabilities, Opened, Reading
 from holdfast.victim.vocabulary import Speller, Vocabulary
 
 LONGEST = 512  # tokens, where neither the caller nor the model knows a limit
-ON_CPU, ON_GPU = (256, 1), (32768, 8)  # tokens of a batch, widths are multiples of
+ON_CPU, ON_GPU = (256, 1), (65536, 8)  # tokens of a batch, widths are multiples of
 _NOISE = {"fp32": 1e-3, "bf16": 0.1}
 
 
@@ -173,13 +174,18 @@ class ModelVictim:
         """Return a new queue for queries."""
         return ModelSession(self, Lanes(self.shape))
 
+    def distant(self, send: Send, receive: Receive) -> DistantVictim:
+        """Return the victim for a process that does not run the model itself."""
+        return DistantVictim(self, send, receive)
+
     def score(self, texts: Sequence[tuple[str, ...]]) -> LogProbabilities:
         """Answer for whole texts."""
         answers = np.empty((len(texts), self.classes))
         session, block = self.session(), 256
         for at in range(0, len(texts), block):
             part = texts[at : at + block]
-            session.put_tokens(self.tokenise(part), np.arange(at, at + len(part)))
+            tickets = np.arange(at, at + len(part))
+            session.put_rows(token_rows(self.tokenise(part), tickets))
         owed = len(texts)
         while owed:
             tickets, found = session.take()

@@ -1,7 +1,7 @@
 """Queries on their way through a model: tokens are made here while the device computes."""
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from holdfast.victim.lanes import Batch, Lanes
 from holdfast.victim.splice import SplicedSpace, splice
 from holdfast.victim.victim import DECIMALS, LogProbabilities, Query, Tickets
+from holdfast.victim.vocabulary import Tokens
 
 if TYPE_CHECKING:
     from holdfast.victim.model import ModelVictim
@@ -18,6 +19,17 @@ if TYPE_CHECKING:
 IN_THE_AIR = 2  # batches given to the device and not read back: one runs, one stands ready
 FULL = 8_000_000  # tokens
 _AT_ONCE = 500_000  # words spliced at once, to bound memory
+
+
+class TokenRows(NamedTuple):
+    """Texts as tokens, one behind the other."""
+
+    flat: Tokens
+    lengths: NDArray[np.int64]
+    """Of each text."""
+    tail: int
+    """Special tokens at the end of each, which stay when it is cut; 0: they were cut already."""
+    tickets: Tickets
 
 
 class _Running(NamedTuple):
@@ -41,32 +53,33 @@ class ModelSession:
         """Whether so much is queued that more would only take memory."""
         return self._lanes.waiting > FULL
 
+    @property
+    def due(self) -> bool:
+        """Whether a batch is full, or runs already."""
+        return bool(self._running) or self._lanes.ready
+
+    @property
+    def owing(self) -> bool:
+        """Whether there are queries without an answer."""
+        return bool(self._lanes.waiting or self._running)
+
     def put(self, queries: Sequence[Query]) -> None:
-        """Queue the queries; those that can be spliced are, many at once."""
-        group: list[Query] = []
-        for query in queries:
-            if not isinstance(query.opened, SplicedSpace):
-                tokens = self._victim.tokenise_rows(query.opened.space, query.rows)  # type: ignore[attr-defined]
-                self.put_tokens(tokens, query.tickets)
-                continue
-            if group and sum(q.rows.size for q in group) + query.rows.size > _AT_ONCE:
-                self._put_spliced(group)
-                group = []
-            group.append(query)
-        if group:
-            self._put_spliced(group)
+        """Queue the queries."""
+        for rows in encode(self._victim, queries):
+            self.put_rows(rows)
 
-    def _put_spliced(self, queries: Sequence[Query]) -> None:
-        pairs = [(q.opened, q.rows) for q in queries if isinstance(q.opened, SplicedSpace)]
-        flat, lengths = splice(pairs)
-        tickets = np.concatenate([query.tickets for query in queries])
-        self._lanes.put(flat, lengths, pairs[0][0].tail, tickets)
+    def put_rows(self, rows: TokenRows) -> None:
+        """Queue texts that are tokens already."""
+        self._lanes.put(*rows)
 
-    def put_tokens(self, tokens: Sequence[Sequence[int]], tickets: Tickets) -> None:
-        """Queue texts that were tokenised, and cut, already."""
-        lengths: NDArray[np.int64] = np.array([len(row) for row in tokens], dtype=np.int64)
-        flat = np.fromiter((i for row in tokens for i in row), np.int32, count=int(lengths.sum()))
-        self._lanes.put(flat, lengths, 0, tickets)
+    def put_all(self, many: Sequence[TokenRows]) -> None:
+        """Queue the same from several sources, at once where it is cut alike."""
+        for tail in {rows.tail for rows in many}:
+            alike = [rows for rows in many if rows.tail == tail]
+            flat = np.concatenate([rows.flat for rows in alike])
+            lengths = np.concatenate([rows.lengths for rows in alike])
+            tickets = np.concatenate([rows.tickets for rows in alike])
+            self._lanes.put(flat, lengths, tail, tickets)
 
     def take(self) -> tuple[Tickets, LogProbabilities]:
         """Start what is due and return the answers of the batch that was started first."""
@@ -96,3 +109,33 @@ class ModelSession:
         done = torch.cuda.Event()  # type: ignore[no-untyped-call]
         done.record()
         self._running.append(_Running(batch.tickets, answers, done))
+
+
+def encode(victim: "ModelVictim", queries: Sequence[Query]) -> Iterator[TokenRows]:
+    """Yield queries as tokens: those that can be spliced are, many at once."""
+    group: list[Query] = []
+    for query in queries:
+        if not isinstance(query.opened, SplicedSpace):
+            space = query.opened.space  # type: ignore[attr-defined]
+            yield token_rows(victim.tokenise_rows(space, query.rows), query.tickets)
+            continue
+        if group and sum(q.rows.size for q in group) + query.rows.size > _AT_ONCE:
+            yield _spliced(group)
+            group = []
+        group.append(query)
+    if group:
+        yield _spliced(group)
+
+
+def _spliced(queries: Sequence[Query]) -> TokenRows:
+    pairs = [(q.opened, q.rows) for q in queries if isinstance(q.opened, SplicedSpace)]
+    flat, lengths = splice(pairs)
+    tickets = np.concatenate([query.tickets for query in queries])
+    return TokenRows(flat, lengths, pairs[0][0].tail, tickets)
+
+
+def token_rows(tokens: Sequence[Sequence[int]], tickets: Tickets) -> TokenRows:
+    """Return texts that were tokenised, and cut, one by one."""
+    lengths: NDArray[np.int64] = np.array([len(row) for row in tokens], dtype=np.int64)
+    flat = np.fromiter((i for row in tokens for i in row), np.int32, count=int(lengths.sum()))
+    return TokenRows(flat, lengths, 0, tickets)

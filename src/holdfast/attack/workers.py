@@ -1,0 +1,167 @@
+"""Searches in processes of their own, the model in this one.
+
+A GPU answers faster than one process can ask. So several workers search and make tokens, and
+this process does nothing but run them. Workers are forked, as those of a data loader are, and
+never touch the device; which of them attacks an example changes nothing in its outcome.
+"""
+
+import gc
+import multiprocessing as mp
+import os
+from collections.abc import Callable, Iterator, Sequence
+from queue import Empty
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from holdfast.attack.core import Attack
+from holdfast.attack.outcome import Outcome
+from holdfast.data import Example
+from holdfast.errors import InputError, RunFailed
+from holdfast.victim import LogProbabilities, Tickets, Victim
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+
+    from holdfast.victim import ModelVictim
+    from holdfast.victim.model_session import ModelSession
+
+Search = Callable[[Victim, Iterator[Example]], Iterator[Outcome]]
+"""Runs an attack on a victim, in a worker."""
+
+_OWNER = 56  # a ticket's bits from here on name the worker
+_PATIENCE = 1.0  # seconds until one looks whether silent workers still live
+_QUIET = 0.002  # seconds without a message after which a batch runs that is not full
+
+
+def check_workers(attack: Attack, victim: Victim, workers: int) -> None:
+    """Refuse workers where there is nothing for them to do."""
+    if workers < 0 or workers > 64:
+        raise InputError(f"{workers} workers were asked for; expected 0 to 64.")
+    if workers and not hasattr(victim, "distant"):
+        raise InputError("Workers are for models: a function is called in this process alone.")
+    if workers and "fork" not in mp.get_all_start_methods():
+        raise InputError("Workers are forked, which this system does not do; leave workers at 0.")
+
+
+def run_in_workers(
+    search: Search, victim: "ModelVictim", examples: Sequence[Example], workers: int
+) -> Iterator[Outcome]:
+    """Yield the outcomes that the workers find."""
+    context = mp.get_context("fork")
+    inbound: Any = context.Queue()
+    following = context.Value("q", 0)
+    pipes = [context.Pipe(duplex=False) for _ in range(workers)]
+    processes = [
+        context.Process(
+            target=_work,
+            args=(number, search, victim, examples, following, inbound, pipe[0]),
+            daemon=True,
+        )
+        for number, pipe in enumerate(pipes)
+    ]
+    for process in processes:
+        process.start()
+    try:
+        yield from _serve(victim.session(), inbound, [pipe[1] for pipe in pipes], processes)
+    finally:
+        for process in processes:
+            process.terminate()
+            process.join()
+
+
+def _work(
+    number: int,
+    search: Search,
+    victim: "ModelVictim",
+    examples: Sequence[Example],
+    following: Any,
+    inbound: Any,
+    answers: "Connection[Any, Any]",
+) -> None:
+    """Attack examples one after the other, as long as there are any that nobody has begun."""
+    os.environ["TOKENIZERS_PARALLELISM"] = "false"  # threads do not survive a fork
+    gc.freeze()  # what was there before never becomes garbage here
+
+    def left() -> Iterator[Example]:
+        while True:
+            with following.get_lock():
+                at = following.value
+                following.value += 1
+            if at >= len(examples):
+                return
+            yield examples[at]
+
+    apart = victim.distant(lambda rows: inbound.put((number, rows)), lambda: _all_there(answers))
+    try:
+        for outcome in search(apart, left()):
+            inbound.put((number, outcome))
+        inbound.put((number, None))
+    except Exception as error:  # whatever a search or a constraint raises is raised over there
+        inbound.put((number, error))
+
+
+def _all_there(answers: "Connection[Any, Any]") -> tuple[Tickets, LogProbabilities]:
+    """Wait for answers; return them together with all others that have arrived."""
+    found = [answers.recv()]
+    while answers.poll():
+        found.append(answers.recv())
+    tickets, log_probabilities = zip(*found, strict=True)
+    return np.concatenate(tickets), np.concatenate(log_probabilities)
+
+
+def _serve(
+    session: "ModelSession",
+    inbound: Any,
+    outbound: Sequence["Connection[Any, Any]"],
+    processes: Sequence[Any],
+) -> Iterator[Outcome]:
+    """Run what workers send, answer them, and yield their outcomes until all are done."""
+    working = len(outbound)
+    while working:
+        # A batch that is not full runs only when nobody sends anything: workers may be about to.
+        wait = 0.0 if session.due else _QUIET if session.owing else _PATIENCE
+        rows = []
+        for number, message in _received(inbound, wait):
+            if isinstance(message, Outcome):
+                yield message
+            elif isinstance(message, Exception):
+                raise message
+            elif message is None:
+                working -= 1
+            else:
+                owner = np.int64(number) << _OWNER
+                rows.append(message._replace(tickets=message.tickets + owner))
+        session.put_all(rows)
+        if session.due or (session.owing and not rows):
+            _answer(*session.take(), outbound)
+        elif not session.owing:
+            _require_alive(processes)
+
+
+def _received(inbound: Any, wait: float) -> Iterator[tuple[int, Any]]:
+    """Yield what has come in; if nothing has, wait for the first of it."""
+    try:
+        while True:
+            yield inbound.get(timeout=wait) if wait else inbound.get_nowait()
+            wait = 0.0
+    except Empty:
+        return
+
+
+def _require_alive(processes: Sequence[Any]) -> None:
+    if any(process.exitcode not in (None, 0) for process in processes):
+        raise RunFailed(
+            "A worker of the attack was ended from outside, perhaps for want of memory; use fewer "
+            "workers, or fewer examples in flight."
+        )
+
+
+def _answer(
+    tickets: Tickets, answers: LogProbabilities, outbound: Sequence["Connection[Any, Any]"]
+) -> None:
+    owners = tickets >> _OWNER
+    own = tickets & ((np.int64(1) << _OWNER) - 1)
+    for number in np.unique(owners).tolist():
+        mine = owners == number
+        outbound[number].send((own[mine], answers[mine]))

@@ -1,0 +1,53 @@
+"""The texts of a checkpoint as it was trained to see them, before and after tokenisation."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from holdfast.text.canonical import CanonicalMap
+from holdfast.text.lexicon import Lexicon
+from holdfast.text.settings import TextSettings
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
+
+Texts = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Wording:
+    """What a text goes through before the model; saved beside it, applied by whoever loads it."""
+
+    settings: TextSettings | None = None
+    """How it is tokenised; none: as its tokenizer does, by a model made elsewhere."""
+    canonical: CanonicalMap | None = None
+    """The canonical form of its words; none: they stay."""
+
+    @classmethod
+    def load(cls, folder: Path) -> "Wording":
+        """Return the wording of a checkpoint folder."""
+        return cls(TextSettings.load(folder), CanonicalMap.load(folder))
+
+    def save(self, folder: Path) -> None:
+        """Write it beside a model."""
+        if self.settings is not None:
+            self.settings.save(folder)
+        if self.canonical is not None:
+            self.canonical.save(folder)
+
+    def reword(self, texts: Texts) -> Texts:
+        """Return the texts of one example in canonical form."""
+        canonical = self.canonical
+        return texts if canonical is None else tuple(canonical.apply(text).text for text in texts)
+
+    def word_level_columns(
+        self, texts: Sequence[Texts], tokenizer: "PreTrainedTokenizerBase", max_length: int
+    ) -> dict[str, list[list[int]]] | None:
+        """Return the tokens of a model that reads word by word; None for any other model."""
+        if self.settings is None or self.settings.mode != "word_level":
+            return None
+        from holdfast.text.word_level import WordLevelReader  # it may need NLTK
+
+        reader = WordLevelReader(tokenizer, Lexicon({}, "none", ""), limit=1)
+        return reader.read(texts, max_length, ()).columns

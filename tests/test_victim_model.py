@@ -1,0 +1,143 @@
+"""A model as a victim answers as the model does; what is no classifier is refused."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import text_tokenizers as kinds
+import torch
+from attack_tiny import labelled, model, sentences, victim
+from transformers import PreTrainedTokenizerFast
+
+from holdfast.attack import recipes, run_attack, verify
+from holdfast.errors import InputError
+from holdfast.implicit import Connection, Theta, connect, save
+from holdfast.text import CanonicalMap
+from holdfast.victim import ModelVictim, load
+
+TEXTS = [("the film was good", "a great movie"), ("bad", "the good, the bad"), ("film", "café")]
+
+
+def direct(found: ModelVictim, text: tuple[str, ...]) -> np.ndarray:
+    """The answer of the model alone, one text at a time."""
+    encoded = found.tokenizer(*text, return_tensors="pt", truncation=True, max_length=64)
+    named = {name: encoded[name] for name in found.tokenizer.model_input_names if name in encoded}
+    with torch.no_grad():
+        return found.model(**named).logits.log_softmax(-1)[0].numpy()
+
+
+@pytest.mark.parametrize("kind", ["wordpiece", "byte-level BPE, trimmed", "unigram"])
+@pytest.mark.parametrize("parts", [1, 2])
+def test_scores_are_the_models(kind: str, parts: int) -> None:
+    found = victim(kinds.KINDS[kind]())
+    texts = [text[:parts] for text in TEXTS]
+    expected = np.stack([direct(found, text) for text in texts])
+    assert np.allclose(found.score(texts), expected, atol=1e-4)
+    assert len(np.unique(expected, axis=0)) == 3
+
+
+def test_padding_changes_nothing() -> None:
+    found = victim(kinds.wordpiece())
+    shape = type(found.shape)(64, 256, 8, found.shape.padding)
+    exact = found.score([text[:1] for text in TEXTS])
+    found.shape = shape
+    assert np.allclose(found.score([text[:1] for text in TEXTS]), exact, atol=2e-5)
+
+
+def test_a_connected_checkpoint_is_attacked_as_it_is(tmp_path: Path) -> None:
+    tokenizer = kinds.wordpiece()
+    plain = model(tokenizer)
+    unconnected = ModelVictim(plain, tokenizer).score([text[:1] for text in TEXTS])
+    connect(plain, Connection("2", Theta(0.5), on_failure="keep"))
+    save(plain, tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    found = load(tmp_path, device="cpu")
+    answers = found.score([text[:1] for text in TEXTS])
+    assert np.allclose(answers, np.stack([direct(found, text[:1]) for text in TEXTS]), atol=1e-4)
+    assert not np.allclose(answers, unconnected, atol=1e-3)
+    data = labelled(found, sentences(6))
+    attack = recipes.pwws_rift(kinds.LEXICON)
+    assert verify(attack, found, run_attack(attack, found, data, seed=0), data) >= 0
+
+
+def test_the_whole_system_is_loaded(tmp_path: Path) -> None:
+    tokenizer = kinds.wordpiece()
+    model(tokenizer).save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    plain = load(tmp_path, device="cpu")
+    CanonicalMap({"film": "movie"}, "", 1).save(tmp_path)
+    found = load(tmp_path, device="cpu")
+    film, movie = found.score([("the film",), ("the movie",)])
+    assert (film == movie).all()
+    assert not (plain.score([("the film",)])[0] == movie).all()
+    assert found.fingerprint != plain.fingerprint
+
+
+def test_the_fingerprint_is_that_of_weights_and_settings() -> None:
+    tokenizer = kinds.wordpiece()
+    prints = {
+        victim(tokenizer).fingerprint,
+        victim(tokenizer, seed=1).fingerprint,
+        victim(tokenizer, max_length=32).fingerprint,
+        ModelVictim(model(tokenizer), tokenizer, precision="bf16").fingerprint,
+    }
+    assert len(prints) == 4
+    assert victim(kinds.wordpiece()).fingerprint in prints
+
+
+def test_half_precision_is_near() -> None:
+    tokenizer = kinds.wordpiece()
+    half = ModelVictim(model(tokenizer), tokenizer, precision="bf16")
+    texts = [text[:1] for text in TEXTS]
+    full = victim(tokenizer).score(texts)
+    assert np.abs(half.score(texts) - full).max() < 10 * half.noise
+    assert not (half.score(texts) == full).all()
+
+
+class Slow(PreTrainedTokenizerFast):
+    """Claims not to know which characters a token stands for."""
+
+    is_fast = False
+
+
+def test_a_slow_tokenizer_is_asked_for_every_text() -> None:
+    fast = kinds.wordpiece()
+    slow = Slow(
+        tokenizer_object=fast.backend_tokenizer,
+        model_input_names=fast.model_input_names,
+        model_max_length=64,
+        **{name: str(token) for name, token in fast.special_tokens_map.items()},
+    )
+    found, quick = victim(slow), victim(fast)
+    data = labelled(quick, sentences(6))
+    attack = recipes.pwws_rift(kinds.LEXICON)
+    by_text, by_splice = (
+        sorted(run_attack(attack, v, data, seed=0), key=lambda o: o.id) for v in (found, quick)
+    )
+    assert [(o.status, o.adversarial) for o in by_text] == [
+        (o.status, o.adversarial) for o in by_splice
+    ]
+
+
+@pytest.mark.parametrize(
+    "change", [{"num_labels": 1}, {"problem_type": "multi_label_classification"}]
+)
+def test_only_single_label_classifiers_are_taken(change) -> None:
+    tokenizer = kinds.wordpiece()
+    made = model(tokenizer)
+    for name, value in change.items():
+        setattr(made.config, name, value)
+    with pytest.raises(InputError, match="several labels at once"):
+        ModelVictim(made, tokenizer)
+
+
+@pytest.mark.parametrize("length", [2, 65, 10_000])
+def test_a_length_the_model_cannot_have_is_refused(length: int) -> None:
+    with pytest.raises(InputError, match="at most 64"):
+        victim(kinds.wordpiece(), max_length=length)
+
+
+def test_a_folder_without_a_tokenizer_is_refused(tmp_path: Path) -> None:
+    model(kinds.wordpiece()).save_pretrained(tmp_path)
+    with pytest.raises(InputError, match="tokenizer"):
+        load(tmp_path)
