@@ -19,10 +19,8 @@ lengths = st.lists(st.integers(2, 6), min_size=1, max_size=3).map(tuple)
 scopes = st.sampled_from(["example", "token"])
 starts = st.sampled_from(["zero", "uniform", "normal"])
 sizes = st.floats(1e-3, 2.0)
-l2_balls = st.builds(
-    L2Ball, sizes | st.none(), sizes, scopes, starts, st.floats(0.0, 5.0), st.booleans()
-)
-linf_balls = st.builds(LinfBall, sizes | st.none(), sizes, scopes, starts, st.floats(0.0, 5.0))
+l2_balls = st.builds(L2Ball, sizes | st.none(), sizes, scopes, starts, sizes, st.booleans())
+linf_balls = st.builds(LinfBall, sizes | st.none(), sizes, scopes, starts, sizes)
 hulls = st.builds(ConvexHull, begin=st.sampled_from(["uniform", "original"]))
 
 
@@ -112,6 +110,22 @@ def test_a_random_start_has_the_size_it_is_given():
 def test_a_ball_without_meaning_is_refused(ball, settings):
     with pytest.raises(InputError, match="expected the first two above 0"):
         ball(**settings)
+
+
+@pytest.mark.parametrize("ball", [L2Ball, LinfBall])
+def test_a_ball_names_what_its_settings_may_be(ball):
+    with pytest.raises(InputError, match=r"scope is 'word'; expected one of example, token\."):
+        ball(scope="word")
+    with pytest.raises(InputError, match="begin is 'gauss'; expected one of zero, uniform, normal"):
+        ball(begin="gauss")
+
+
+@pytest.mark.parametrize("begin", ["uniform", "normal"])
+@pytest.mark.parametrize("ball", [L2Ball, LinfBall])
+def test_a_random_start_of_no_size_is_refused(ball, begin):
+    with pytest.raises(InputError, match="begin_scale 0, which is no random start"):
+        ball(begin=begin, begin_scale=0.0)
+    assert ball(begin="zero", begin_scale=0.0).begin_scale == 0.0
 
 
 # -- the convex hull --------------------------------------------------------------------------
@@ -211,7 +225,7 @@ def test_candidates_are_asked_for():
     bare = {name: value for name, value in batch.items() if not name.startswith("candidate")}
     with pytest.raises(InputError, match="no substitutes for its words"):
         ConvexHull().start(embeds, bare)
-    with pytest.raises(InputError, match="which tokens are special"):
+    with pytest.raises(InputError, match=r"tokenise with holdfast\.data\.EncodedExamples"):
         L2Ball().start(embeds, {"input_ids": batch["input_ids"]})
 
 
@@ -219,6 +233,11 @@ def test_candidates_are_asked_for():
 def test_a_hull_without_meaning_is_refused(name):
     with pytest.raises(InputError, match="must be above 0"):
         ConvexHull(**{name: -1.0})
+
+
+def test_a_hull_names_where_it_may_begin():
+    with pytest.raises(InputError, match="begin is 'zero'; expected one of uniform, original"):
+        ConvexHull(begin="zero")
 
 
 @pytest.mark.parametrize("region", [L2Ball(radius=None), LinfBall(), ConvexHull(begin="original")])

@@ -145,13 +145,13 @@ def test_a_note_cut_short_leaves_the_one_before(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_connection(im_bert, tmp_path)
-    write = Path.write_text
+    write = Path.write_bytes
 
-    def half(path: Path, content: str, **settings: Any) -> int:
-        write(path, content[: len(content) // 2], **settings)
+    def half(path: Path, content: bytes) -> int:
+        write(path, content[: len(content) // 2])
         raise OSError("No space left on device")
 
-    monkeypatch.setattr(Path, "write_text", half)
+    monkeypatch.setattr(Path, "write_bytes", half)
     with pytest.raises(OSError, match="No space left"):
         write_connection(recommended, tmp_path)
     assert read_connection(tmp_path) == im_bert

@@ -21,7 +21,7 @@ from torch.nn import functional
 from holdfast.adversary import inputs_of
 from holdfast.errors import InputError
 from holdfast.implicit import connect
-from holdfast.objectives import Objective, Standard
+from holdfast.objectives import Objective, Rift, Standard
 from holdfast.objectives.informative import Informative, Kept
 from holdfast.record import decode, encode
 from holdfast.train.extras import load_extras, save_extras
@@ -162,3 +162,9 @@ def test_what_it_tells_the_trainer():
 def test_settings_without_meaning_are_refused(settings):
     with pytest.raises(InputError, match="expected alpha 0 or above, the others above 0"):
         Informative(**settings)
+
+
+@pytest.mark.parametrize("objective", [Informative, Rift])
+def test_features_of_another_kind_are_refused(objective):
+    with pytest.raises(InputError, match="features is 'cls'; expected one of pooler, first, mean"):
+        objective(features="cls")

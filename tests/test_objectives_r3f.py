@@ -138,6 +138,11 @@ def test_settings_that_make_no_sense_are_refused(changes):
         R3F(**changes)
 
 
+def test_noise_of_another_kind_is_refused():
+    with pytest.raises(InputError, match=r"R3F\.noise is 'zero'; expected one of uniform, normal"):
+        R3F(noise="zero")
+
+
 # -- the bound on the head ------------------------------------------------------------------------
 
 

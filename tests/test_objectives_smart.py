@@ -30,7 +30,7 @@ from objective_cases_balls import (
 from safetensors.torch import load_model, save_model
 from torch import nn
 
-from holdfast.adversary import L2Ball, inputs_of
+from holdfast.adversary import L2Ball, attacking, inputs_of
 from holdfast.errors import InputError
 from holdfast.implicit import connect
 from holdfast.objectives.smart import MovingAverage, Smart
@@ -157,6 +157,25 @@ def test_the_average_is_run_as_the_model_is(family, connection):
         expected = other(**inputs_of(batch)).logits
     torch.testing.assert_close(found, expected)
     assert not torch.allclose(found, model.eval()(**inputs_of(batch)).logits)
+
+
+@pytest.mark.parametrize("connection", [None, *CONNECTIONS])
+@pytest.mark.parametrize("family", ["bert", "t5"])
+def test_under_autocast_the_average_has_the_models_precision(family, connection):
+    model, batch, seen = classifier(family), adversarial_batch(), []
+    if connection is not None:
+        connect(model, CONNECTIONS[connection])
+    average = MovingAverage(model)  # equal to the weights, so that its logits are the model's
+    linear = next(part for part in model.modules() if isinstance(part, nn.Linear))
+    linear.register_forward_hook(lambda part, args, output: seen.append(output.dtype))
+    with torch.autocast("cpu", torch.bfloat16):
+        found = average.logits(model.train(), batch)
+        with attacking(model) as still, torch.no_grad():
+            expected = still(**inputs_of(batch)).logits
+    assert set(seen) == {torch.bfloat16}
+    assert found.dtype == torch.float32
+    assert torch.equal(found, expected.float())
+    assert {weight.dtype for weight in average.average.parameters()} == {torch.float32}
 
 
 @pytest.mark.parametrize("family", ["bert", "t5"])

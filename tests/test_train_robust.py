@@ -104,6 +104,7 @@ def test_rift_on_a_connected_model_with_everything_on(root, tmp_path):
     evaluated = [line for line in lines(tmp_path / "run") if "eval_loss" in line]
     assert {"clean", "divergence", "adversarial", "information", "anchor"} <= set(training[0])
     assert {"eval_accuracy", "eval_hull_accuracy", "eval_distance"} <= set(evaluated[0])
+    assert {"eval_clean", "eval_divergence", "eval_information"} <= set(evaluated[0])
     assert evaluated[0]["eval_distance"] > 0
     best = max(evaluated, key=lambda line: line["eval_hull_accuracy"])
     assert best["eval_hull_accuracy"] == run.metrics["validation_hull_accuracy"]
@@ -135,6 +136,20 @@ class KillAfter(TrainerCallback):
             raise KeyboardInterrupt
 
 
+def interrupt(settings: TrainConfig, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Begin a run and stop it after its third step."""
+    usual = RobustTrainer.__init__
+
+    def interrupted(self: RobustTrainer, *args: Any, **options: Any) -> None:
+        usual(self, *args, **options)
+        self.add_callback(KillAfter(3))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(RobustTrainer, "__init__", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            fine_tune(settings, progress=False)
+
+
 @pytest.mark.parametrize(
     ("objective", "anchor"),
     [
@@ -156,31 +171,63 @@ def test_an_interrupted_run_ends_with_the_same_weights(
         )
 
     whole = fine_tune(settings("whole"), progress=False)
-    with monkeypatch.context() as patch:
-        usual = RobustTrainer.__init__
-
-        def interrupted(self: RobustTrainer, *args: Any, **options: Any) -> None:
-            usual(self, *args, **options)
-            self.add_callback(KillAfter(3))
-
-        patch.setattr(RobustTrainer, "__init__", interrupted)
-        with pytest.raises(KeyboardInterrupt):
-            fine_tune(settings("cut"), progress=False)
+    interrupt(settings("cut"), monkeypatch)
     again = fine_tune(settings("cut"), progress=False)
     before, after = (load_file(run.model / "model.safetensors") for run in (whole, again))
     assert all(torch.equal(before[name], after[name]) for name in before)
     assert lines(tmp_path / "whole") == lines(tmp_path / "cut")
 
 
-def test_training_stops_when_nothing_gets_better(root, tmp_path):
+def test_training_stops_when_nothing_gets_better_also_after_a_resume(root, tmp_path, monkeypatch):
+    def settings(name: str) -> TrainConfig:
+        return config(
+            root,
+            tmp_path / name,
+            selection=Selection(by="accuracy", patience=3, attacked=8, steps=2),
+            optimisation={"epochs": 30.0, "learning_rate": 1e-9, "checkpoint_every": 1},
+        )
+
+    fine_tune(settings("whole"), progress=False)
+    assert len([line for line in lines(tmp_path / "whole") if "eval_loss" in line]) == 4
+    interrupt(settings("cut"), monkeypatch)
+    fine_tune(settings("cut"), progress=False)
+    assert lines(tmp_path / "whole") == lines(tmp_path / "cut")
+
+
+def test_a_run_with_another_lexicon_is_another_run(root, tmp_path, monkeypatch):
+    (tmp_path / "lexicon.json").write_text(json.dumps(LEXICON))
     settings = config(
         root,
         tmp_path / "run",
-        selection=Selection(by="accuracy", patience=1, attacked=8, steps=2),
-        optimisation={"epochs": 30.0, "learning_rate": 1e-9},
+        canonical=Canonical(rounds=1),
+        substitutions={"lexicon": tmp_path / "lexicon.json"},
+        optimisation={"checkpoint_every": 1},
     )
-    fine_tune(settings, progress=False)
-    assert len([line for line in lines(tmp_path / "run") if "eval_loss" in line]) < 5
+    interrupt(settings, monkeypatch)
+    (tmp_path / "lexicon.json").write_text(json.dumps({"film": ["cast"]}))
+    with pytest.raises(InputError, match="holds another run"):
+        fine_tune(settings, progress=False)
+
+
+def test_a_checkpoint_can_be_used_like_the_finished_model(root, tmp_path):
+    settings = config(root, tmp_path / "run", objective=Adversarial(steps=1), canonical=Canonical())
+    run = fine_tune(settings, progress=False)
+    checkpoint = tmp_path / "run" / "checkpoints" / f"checkpoint-{run.best_step}"
+    for name in ("canonical.json", "text.json", "tokenizer.json"):
+        assert (checkpoint / name).read_text() == (run.model / name).read_text()
+
+
+def test_readings_are_of_the_validation_examples_not_of_the_attack_on_them(root, tmp_path):
+    connection = Connection("2", Theta(), on_failure="keep")
+    readings = [
+        fine_tune(
+            config(root, tmp_path / by, connection=connection, selection=Selection(by=by)),
+            progress=False,
+        ).readings
+        for by in ("loss", "hull_accuracy")
+    ]
+    assert readings[0][0]["layer"] == 2
+    assert readings[0] == readings[1]
 
 
 # -- batches ------------------------------------------------------------------------------------
@@ -323,12 +370,60 @@ def test_a_lexicon_that_covers_no_word(root, tmp_path):
 
 def test_a_class_with_one_example(tmp_path):
     data = EncodedExamples([*tiny.examples(1), *tiny.examples(9)[1::2]], tiny.tokenizer(), 16)
-    trainer = RobustTrainer(
-        tiny.model(), Informative(), args=arguments(tmp_path), train_dataset=data,
-        data_collator=tiny.collator(),
-    )  # fmt: skip
     with pytest.raises(InputError, match="has one example only"):
+        RobustTrainer(tiny.model(), Informative(), args=arguments(tmp_path), train_dataset=data)
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"objective": Rift(steps=1), "optimisation": {"batch_size": 5}}, "cannot hold two"),
+        ({"anchor": RecAdam(), "optimisation": {"learning_rate": 1e-3}}, "leaps past"),
+    ],
+    ids=["an odd batch", "too strong a pull"],
+)
+def test_what_is_refused_leaves_nothing_behind(root, tmp_path, changes, reason):
+    with pytest.raises(InputError, match=reason):
+        fine_tune(config(root, tmp_path / "run", **changes), progress=False)
+    assert not (tmp_path / "run").exists()
+
+
+def test_encoded_examples_need_no_collator_beside_a_tokenizer(tmp_path):
+    trainer = RobustTrainer(
+        tiny.model(),
+        FreeLB(),
+        args=arguments(tmp_path),
+        train_dataset=tiny.encoded(16),
+        processing_class=tiny.tokenizer(),
+    )
+    trainer.train()
+    assert trainer.state.global_step == 2
+
+
+def test_a_new_model_for_every_training_keeps_its_anchor(tmp_path):
+    trainer = RobustTrainer(
+        model_init=lambda: tiny.model(),
+        args=arguments(tmp_path, learning_rate=1e-4),
+        train_dataset=tiny.encoded(16),
+        processing_class=tiny.tokenizer(),
+        anchor=RecAdam(midpoint=2),
+        track_distance=True,
+    )
+    for _ in range(2):
         trainer.train()
+    assert type(trainer.optimizer.optimizer).__name__ == "RecAdamW"
+
+
+def test_predictions_without_labels_and_a_loss_outside_training(root, tmp_path):
+    tokenizer = tiny.tokenizer()
+    rows = [dict(tokenizer(e.texts[0])) for e in tiny.examples(4)]
+    trainer = RobustTrainer(
+        tiny.model(), args=arguments(tmp_path), processing_class=tokenizer, check=HullCheck()
+    )
+    assert trainer.predict(rows).predictions.shape == (4, 2)
+    batch = tiny.collator()([tiny.encoded(4)[row] for row in range(4)])
+    batch.pop("ids")
+    assert trainer.compute_loss(trainer.model, batch).isfinite()
 
 
 def test_a_model_with_one_output(tmp_path):

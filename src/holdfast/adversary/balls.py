@@ -1,13 +1,14 @@
 """Norm balls: each token vector, or the vectors of an example together, moves so far."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import torch
 from torch import Tensor
 
 from holdfast.adversary.batch import Batch, movable
 from holdfast.errors import InputError
+from holdfast.solve.settings import require_one_of
 
 Scope = Literal["example", "token"]
 Start = Literal["zero", "uniform", "normal"]
@@ -33,7 +34,7 @@ class L2Ball:
     """Divide the start by the root of the example's number of entries, as FreeLB does."""
 
     def __post_init__(self) -> None:
-        _check(self.radius, self.step_size, self.begin_scale)
+        _check(self)
 
     def start(self, embeds: Tensor, batch: Batch) -> Tensor:
         """Return the first perturbation, inside the ball."""
@@ -76,7 +77,7 @@ class LinfBall:
     """Size of a random start: half-width of the uniform, deviation of the normal distribution."""
 
     def __post_init__(self) -> None:
-        _check(self.radius, self.step_size, self.begin_scale)
+        _check(self)
 
     def start(self, embeds: Tensor, batch: Batch) -> Tensor:
         """Return the first perturbation, inside the ball."""
@@ -115,9 +116,17 @@ def _l2(state: Tensor, scope: Scope) -> Tensor:
     return norm
 
 
-def _check(radius: float | None, step_size: float, begin_scale: float) -> None:
-    if (radius is not None and radius <= 0) or step_size <= 0 or begin_scale < 0:
+def _check(ball: L2Ball | LinfBall) -> None:
+    require_one_of(get_args(Scope), ball, "scope")
+    require_one_of(get_args(Start), ball, "begin")
+    radius, step_size, scale = ball.radius, ball.step_size, ball.begin_scale
+    if (radius is not None and radius <= 0) or step_size <= 0 or scale < 0:
         raise InputError(
-            f"A ball has radius {radius}, step_size {step_size} and begin_scale {begin_scale}; "
+            f"A ball has radius {radius}, step_size {step_size} and begin_scale {scale}; "
             "expected the first two above 0 (or no radius) and the last 0 or above."
+        )
+    if ball.begin != "zero" and scale == 0:
+        raise InputError(
+            f'A ball has begin "{ball.begin}" and begin_scale 0, which is no random start; give '
+            'begin_scale a size, or begin at "zero".'
         )

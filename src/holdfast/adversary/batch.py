@@ -30,9 +30,9 @@ def movable(batch: Batch) -> Tensor:
     """Return (batch, tokens, 1), true on the tokens that may move."""
     if MOVABLE not in batch:
         raise InputError(
-            "The batch does not say which tokens are special, and those must never move; collate "
-            "it with holdfast.data.PadBatch(tokenizer, mark_movable=True), or give RobustTrainer "
-            "the tokenizer as processing_class."
+            "The batch does not say which tokens are special, and those must never move; tokenise "
+            "with holdfast.data.EncodedExamples, or give RobustTrainer the tokenizer as "
+            "processing_class."
         )
     return batch[MOVABLE].bool().unsqueeze(2)
 

@@ -9,7 +9,7 @@ corners are the same.
 """
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import torch
 from torch import Tensor, nn
@@ -23,6 +23,9 @@ from holdfast.adversary.batch import (
 )
 from holdfast.adversary.embedded import look_up
 from holdfast.errors import InputError
+from holdfast.solve.settings import require_one_of
+
+Begin = Literal["uniform", "original"]
 
 _FAR = 500.0  # what keeps an empty slot's weight at exactly zero
 _BETAS, _EPSILON = (0.9, 0.999), 1e-8
@@ -38,10 +41,11 @@ class ConvexHull:
     """Pull of the logits towards zero, as released."""
     entropy: float = 15 / (300 * 128)
     """Weight of a token's entropy against the loss of an example; the released constants."""
-    begin: Literal["uniform", "original"] = "uniform"
+    begin: Begin = "uniform"
     """Start with nearly equal weights, as released, or nearly at the word itself."""
 
     def __post_init__(self) -> None:
+        require_one_of(get_args(Begin), self, "begin")
         if self.learning_rate <= 0 or self.weight_decay < 0 or self.entropy < 0:
             raise InputError(
                 "The hull's learning_rate must be above 0, its weight_decay and entropy 0 or above."

@@ -19,6 +19,7 @@ from holdfast.errors import InputError
 from holdfast.implicit.checkpoint import read_connection, require_safetensors
 from holdfast.implicit.layers import positions
 from holdfast.text import Wording
+from holdfast.text.word_level import WordLevelReader
 from holdfast.train.loading import Classifier, open_classifier
 
 LONGEST = 2**16  # tokens, where neither model nor tokenizer knows a limit
@@ -106,12 +107,12 @@ def predict(
     """Yield the answer for each text: its label, and the probability of every label."""
     model: Any = classifier.model
     model.to(_device()).eval()
-    labels, wording = classifier.labels(), Wording.load(options.model)
+    labels, encoder = classifier.labels(), _Encoder.of(classifier, options)
     with tqdm(total=len(texts), desc="texts", file=sys.stderr, disable=not progress) as bar:
         for start in range(0, len(texts), options.batch_size):
             batch = texts[start : start + options.batch_size]
             with torch.no_grad():
-                logits = model(**_encode(classifier, wording, batch, options.max_length)).logits
+                logits = model(**encoder(batch)).logits
             bar.update(len(batch))
             for text, row in zip(batch, logits.float().softmax(-1).tolist(), strict=True):
                 best = max(range(len(row)), key=row.__getitem__)
@@ -120,25 +121,38 @@ def predict(
                 yield {**answer, "probabilities": probabilities}
 
 
-def _encode(
-    classifier: Classifier, wording: Wording, batch: Sequence[Texts], length: int | None
-) -> Any:
-    """Return a padded batch, worded and cut as in training."""
-    model, tokenizer = classifier.model, classifier.tokenizer
-    limits = [limit for limit in (tokenizer.model_max_length, positions(model)) if limit]
-    trained = None if wording.settings is None else wording.settings.max_length
-    longest = length or trained or min(LONGEST, *limits)
-    texts = [wording.reword(one) for one in batch]
-    examples = [Example(str(row), one, label=0) for row, one in enumerate(texts)]
-    columns = wording.word_level_columns(texts, tokenizer, longest)
-    encoded = (
-        EncodedExamples(examples, tokenizer, longest)
-        if columns is None
-        else EncodedExamples.from_columns(examples, columns)
-    )
-    padded = PadBatch(tokenizer)([encoded[row] for row in range(len(encoded))])
-    named = tokenizer.model_input_names
-    return {name: padded[name].to(model.device) for name in named if name in padded}
+@dataclass(frozen=True)
+class _Encoder:
+    """Texts to batches, worded and cut as in training."""
+
+    classifier: Classifier
+    wording: Wording
+    reader: WordLevelReader | None
+    longest: int
+
+    @classmethod
+    def of(cls, classifier: Classifier, options: PredictOptions) -> "_Encoder":
+        """Read how the checkpoint's texts are read; `options` may set another length."""
+        model, tokenizer = classifier.model, classifier.tokenizer
+        wording = Wording.load(options.model)
+        limits = [limit for limit in (tokenizer.model_max_length, positions(model)) if limit]
+        trained = None if wording.settings is None else wording.settings.max_length
+        longest = options.max_length or trained or min(LONGEST, *limits)
+        return cls(classifier, wording, wording.word_reader(tokenizer), longest)
+
+    def __call__(self, batch: Sequence[Texts]) -> Any:
+        """Return a padded batch on the model's device."""
+        tokenizer = self.classifier.tokenizer
+        texts = [self.wording.reword(one) for one in batch]
+        examples = [Example(str(row), one, label=0) for row, one in enumerate(texts)]
+        if self.reader is None:
+            encoded = EncodedExamples(examples, tokenizer, self.longest)
+        else:
+            columns = self.reader.read(texts, self.longest, ()).columns
+            encoded = EncodedExamples.from_columns(examples, columns)
+        padded = PadBatch(tokenizer)([encoded[row] for row in range(len(encoded))])
+        device, named = self.classifier.model.device, tokenizer.model_input_names
+        return {name: padded[name].to(device) for name in named if name in padded}
 
 
 def _device() -> torch.device:

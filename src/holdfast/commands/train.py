@@ -67,22 +67,30 @@ def shown(result: TrainResult) -> str:
     lines = [
         paragraph(f"{state}: {cost}, best checkpoint at step {result.best_step}"),
         "",
-        table(["measured on", "loss", ACCURACY], _measured(result)),
+        table(*_measured(result)),
     ]
     if result.readings:
         lines += ["", readings_table(result.readings)]
     return "\n".join([*lines, "", f"model: {result.model}"])
 
 
-def _measured(result: TrainResult) -> list[list[str]]:
-    parts = json.loads((result.output / "run.json").read_text(encoding="utf-8"))["data"]["parts"]
+def _measured(result: TrainResult) -> tuple[list[str], list[list[str]]]:
+    """Return the header and a row for each part; accuracy inside the hull where it was measured."""
+    record = json.loads((result.output / "run.json").read_text(encoding="utf-8"))
+    parts, metrics = record["data"]["parts"], result.metrics
+    hull = "validation_hull_accuracy" in metrics
     rows = []
     for part in ("validation", "held_out"):
-        if f"{part}_loss" in result.metrics:
-            count, metrics = parts[part]["examples"], result.metrics
+        if f"{part}_loss" in metrics:
+            count = parts[part]["examples"]
             accuracy = percent_with_interval(metrics[f"{part}_accuracy"], count)
-            rows.append([f"{part}, {count} examples", f"{metrics[f'{part}_loss']:.4f}", accuracy])
-    return rows
+            row = [f"{part}, {count} examples", f"{metrics[f'{part}_loss']:.4f}", accuracy]
+            if hull:
+                held = metrics[f"{part}_hull_accuracy"]
+                attacked = min(count, record["config"]["selection"]["attacked"])
+                row.append(percent_with_interval(held, attacked))
+            rows.append(row)
+    return ["measured on", "loss", ACCURACY, *(["in the hull %"] if hull else [])], rows
 
 
 def readings_table(readings: Sequence[Mapping[str, Any]]) -> str:

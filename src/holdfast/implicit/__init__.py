@@ -1,7 +1,7 @@
 """Implicit connections between the layers of any supported Hugging Face model."""
 
 from holdfast.implicit.checkpoint import load, require_safetensors, save
-from holdfast.implicit.connect import Connected, connect, connected
+from holdfast.implicit.connect import Connected, connect, connected, unread
 from holdfast.implicit.layers import FAMILIES, REFUSED, find_layers
 from holdfast.implicit.presets import PRESETS, bert, ex_bert, im_bert, recommended
 from holdfast.implicit.readings import LayerReading
@@ -36,4 +36,5 @@ __all__ = [
     "recommended",
     "require_safetensors",
     "save",
+    "unread",
 ]

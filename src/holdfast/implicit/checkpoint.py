@@ -1,7 +1,6 @@
 """Saving and loading: a plain Hugging Face checkpoint and, beside it, `connection.json`."""
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ from transformers import AutoModelForSequenceClassification, PreTrainedModel
 from holdfast.errors import InputError
 from holdfast.implicit.connect import connect, connected
 from holdfast.implicit.spec import Connection
-from holdfast.record import commit, decode, encode, version
+from holdfast.record import commit, decode, encode, version, write_atomically
 
 FILE_NAME = "connection.json"
 FORMAT = 1
@@ -52,9 +51,8 @@ def write_connection(connection: Connection, folder: Path) -> None:
         "commit": commit(),
         "connection": encode(connection),
     }
-    unfinished = folder / f"{FILE_NAME}.{os.getpid()}"
-    unfinished.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
-    os.replace(unfinished, folder / FILE_NAME)
+    # every process of a distributed run may save
+    write_atomically(folder / FILE_NAME, json.dumps(content, indent=2) + "\n", shared=True)
 
 
 def read_connection(folder: Path) -> Connection | None:

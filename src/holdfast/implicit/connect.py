@@ -1,6 +1,8 @@
 """Connecting a model, and undoing it: everything is checked before anything is touched."""
 
 import inspect
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
@@ -14,7 +16,7 @@ from holdfast.errors import InputError
 from holdfast.implicit.connection import LayerHook
 from holdfast.implicit.layers import find_layers
 from holdfast.implicit.padding import share_padding
-from holdfast.implicit.readings import LayerReading
+from holdfast.implicit.readings import LayerReading, Tally
 from holdfast.implicit.spec import Connection, parse_layers
 
 _ATTRIBUTE = "holdfast_connected"
@@ -68,6 +70,21 @@ def connected(model: PreTrainedModel) -> Connected | None:
     """
     handle: Connected | None = getattr(model.base_model, _ATTRIBUTE, None)
     return handle
+
+
+@contextmanager
+def unread(model: PreTrainedModel) -> Iterator[None]:
+    """Keep what happens inside out of the readings; a plain model has none."""
+    handle = connected(model)
+    hooks = [] if handle is None else handle.hooks
+    kept = [hook.tally for hook in hooks]
+    for hook in hooks:
+        hook.tally = Tally()
+    try:
+        yield
+    finally:
+        for hook, tally in zip(hooks, kept, strict=True):
+            hook.tally = tally
 
 
 def connect(model: PreTrainedModel, connection: Connection) -> Connected:

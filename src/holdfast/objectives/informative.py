@@ -2,12 +2,12 @@
 
     L = CE(x, y) + alpha * InfoNCE(S; T | Y),    S = F_s(x), T = F_t(x)
 
-The "Standard + MI" row of RIFT's ablation: its last term alone, on clean texts.
+RIFT's last term alone, on clean texts: a remark of the paper's section 3.5, no row of its tables.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, get_args
 
 from torch import Tensor, nn
 from torch.nn import functional
@@ -17,6 +17,7 @@ from holdfast.errors import InputError
 from holdfast.objectives.features import Features, FrozenReference, last_states, pick
 from holdfast.objectives.information import Comparison, Heads
 from holdfast.objectives.objective import Loss
+from holdfast.solve.settings import require_one_of
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,7 @@ class Informative:
     substitutes: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
+        require_one_of(get_args(Features), self, "features")
         if self.alpha < 0 or self.tau <= 0 or min(self.head_width, self.projection) < 1:
             raise InputError(
                 f"alpha is {self.alpha}, tau {self.tau}, head_width {self.head_width} and "

@@ -7,7 +7,7 @@ z is one draw of noise, no adversary; R4F also keeps the head's Lipschitz consta
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, get_args
 
 import torch
 from torch import Tensor, nn
@@ -17,6 +17,9 @@ from holdfast.adversary import Batch, LinfBall, look_up, plain, run_on_both
 from holdfast.errors import InputError
 from holdfast.objectives.divergence import symmetric_kl
 from holdfast.objectives.objective import Loss
+from holdfast.solve.settings import require_one_of
+
+Noise = Literal["uniform", "normal"]
 
 _ITERATIONS = 10  # of the power method in a step; with 2 the norm was seen to pass 1.02
 
@@ -31,7 +34,7 @@ class R3F:
 
     weight: float = 1.0
     """Weight of the divergence, lambda."""
-    noise: Literal["uniform", "normal"] = "uniform"
+    noise: Noise = "uniform"
     """Distribution of the noise; special tokens and padding get none, unlike in fairseq."""
     epsilon: float = 1e-5
     """Half-width of the uniform, deviation of the normal distribution."""
@@ -44,6 +47,7 @@ class R3F:
     class_conditional: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
+        require_one_of(get_args(Noise), self, "noise")
         if self.weight < 0 or self.epsilon <= 0:
             raise InputError(
                 f"R3F has weight {self.weight} and epsilon {self.epsilon}; "

@@ -149,7 +149,9 @@ class MovingAverage(nn.Module):
         the average's too.
         """
         with attacking(model) as still:
-            weights: dict[str, Tensor] = dict(self.average.named_parameters())
+            precision = {name: weight.dtype for name, weight in still.named_parameters()}
+            averages = self.average.named_parameters()
+            weights = {name: average.to(precision[name]) for name, average in averages}
             logits: Tensor = functional_call(still, weights, (), inputs_of(batch)).logits
         return logits.float()
 

@@ -1,6 +1,15 @@
-"""Records of what was run: configuration as JSON, the environment; no torch."""
+"""Records of what was run: configuration as JSON, the environment, whole files; no torch."""
 
 from holdfast.record.codec import decode, encode
 from holdfast.record.environment import commit, describe_environment, version
+from holdfast.record.files import draft_of, write_atomically
 
-__all__ = ["commit", "decode", "describe_environment", "encode", "version"]
+__all__ = [
+    "commit",
+    "decode",
+    "describe_environment",
+    "draft_of",
+    "encode",
+    "version",
+    "write_atomically",
+]

@@ -6,7 +6,6 @@ text is known in the user's own.
 """
 
 import json
-import os
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from holdfast.errors import InputError
-from holdfast.record import commit, version
+from holdfast.record import commit, version, write_atomically
 from holdfast.text.lexicon import Lexicon
 from holdfast.text.words import Words, like, split_words
 
@@ -136,10 +135,8 @@ class CanonicalMap:
             "rounds": self.rounds,
             "mapping": dict(self.mapping),
         }
-        path = folder / FILE_NAME
-        draft = path.with_name(f".{path.name}.draft")
-        draft.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-        os.replace(draft, path)
+        text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+        write_atomically(folder / FILE_NAME, text)
 
     @classmethod
     def load(cls, folder: Path) -> "CanonicalMap | None":

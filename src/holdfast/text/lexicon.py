@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from holdfast.errors import InputError
+from holdfast.record import write_atomically
 from holdfast.text.words import is_one_word
 
 FILE_NAME = "lexicon.json"
@@ -126,11 +127,9 @@ def cached_lexicon() -> Path:
 def cache_lexicon(content: bytes) -> Path:
     """Keep the content of a lexicon file for later runs; it is there entirely or not at all."""
     path = cached_lexicon()
-    draft = path.with_name(f".{path.name}.{os.getpid()}.draft")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        draft.write_bytes(content)
-        os.replace(draft, path)
+        write_atomically(path, content, shared=True)
     except OSError as error:
         raise InputError(
             f"The lexicon cannot be kept in {path} ({error.strerror or error}); set HOLDFAST_CACHE "

@@ -4,13 +4,12 @@ A checkpoint of another making has no such notes: its texts are read as its toke
 """
 
 import json
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from holdfast.errors import InputError
-from holdfast.record import decode, encode, version
+from holdfast.record import decode, encode, version, write_atomically
 
 FILE_NAME = "text.json"
 FORMAT = 1
@@ -28,9 +27,7 @@ class TextSettings:
     def save(self, folder: Path) -> None:
         """Write `text.json` into a checkpoint folder, entirely or not at all."""
         content = {"format": FORMAT, "holdfast": version(), "text": encode(self)}
-        draft = folder / f".{FILE_NAME}.draft"
-        draft.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
-        os.replace(draft, folder / FILE_NAME)
+        write_atomically(folder / FILE_NAME, json.dumps(content, indent=2) + "\n")
 
     @classmethod
     def load(cls, folder: Path) -> "TextSettings | None":

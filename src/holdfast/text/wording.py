@@ -1,6 +1,5 @@
 """The texts of a checkpoint as it was trained to see them, before and after tokenisation."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -8,6 +7,7 @@ from typing import TYPE_CHECKING
 from holdfast.text.canonical import CanonicalMap
 from holdfast.text.lexicon import Lexicon
 from holdfast.text.settings import TextSettings
+from holdfast.text.word_level import WordLevelReader
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -41,13 +41,8 @@ class Wording:
         canonical = self.canonical
         return texts if canonical is None else tuple(canonical.apply(text).text for text in texts)
 
-    def word_level_columns(
-        self, texts: Sequence[Texts], tokenizer: "PreTrainedTokenizerBase", max_length: int
-    ) -> dict[str, list[list[int]]] | None:
-        """Return the tokens of a model that reads word by word; None for any other model."""
+    def word_reader(self, tokenizer: "PreTrainedTokenizerBase") -> "WordLevelReader | None":
+        """Return what reads texts for a model that takes one token a word; None for any other."""
         if self.settings is None or self.settings.mode != "word_level":
             return None
-        from holdfast.text.word_level import WordLevelReader  # it may need NLTK
-
-        reader = WordLevelReader(tokenizer, Lexicon({}, "none", ""), limit=1)
-        return reader.read(texts, max_length, ()).columns
+        return WordLevelReader(tokenizer, Lexicon({}, "none", ""), limit=1)

@@ -1,26 +1,15 @@
 """Checkpoints that survive a kill: one is complete when its marker, written last, is there."""
 
 import json
-import os
 import shutil
 from pathlib import Path
 
 from holdfast.errors import InputError
+from holdfast.record import draft_of as draft_of  # so that it can be had from here too
+from holdfast.record import write_atomically as write_atomically
 
 MARKER = "complete.json"
 STATE = "trainer_state.json"
-
-
-def write_atomically(path: Path, text: str) -> None:
-    """Write a file that is there entirely or not at all."""
-    draft = draft_of(path)
-    draft.write_text(text, encoding="utf-8")
-    os.replace(draft, path)
-
-
-def draft_of(path: Path) -> Path:
-    """Return the name under which `path` is written before it is renamed."""
-    return path.with_name(f".{path.name}.draft")
 
 
 def mark(folder: Path, step: int) -> None:

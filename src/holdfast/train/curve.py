@@ -6,7 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from tqdm import tqdm
-from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
+from transformers import (
+    EarlyStoppingCallback,
+    TrainerCallback,
+    TrainerControl,
+    TrainerState,
+    TrainingArguments,
+)
 from transformers.trainer_callback import ExportableState, ProgressCallback
 
 from holdfast.train.checkpoint import write_atomically
@@ -95,6 +101,22 @@ class Clock(TrainerCallback, ExportableState):
     def state(self) -> dict[str, Any]:
         """Return what Trainer stores in a checkpoint."""
         return {"args": {}, "attributes": {"seconds": self.before + self.this_run}}
+
+
+class Patience(EarlyStoppingCallback):
+    """Stops after so many evaluations without a better one, counted on over a resume.
+
+    Trainer's own forgets its count, unless every callback is restored.
+    """
+
+    def on_train_begin(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
+    ) -> None:
+        """Take over the count that the checkpoint knows."""
+        known: Any = state.stateful_callbacks
+        if isinstance(known, dict) and type(self).__name__ in known:
+            kept = known[type(self).__name__]["attributes"]
+            self.early_stopping_patience_counter = int(kept["early_stopping_patience_counter"])
 
 
 class Bar(ProgressCallback):

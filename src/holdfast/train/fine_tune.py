@@ -9,19 +9,19 @@ from typing import Any
 import torch
 from torch import Tensor
 from transformers import (
-    EarlyStoppingCallback,
     PrinterCallback,
     TrainerCallback,
     TrainingArguments,
     set_seed,
 )
 
+from holdfast.adversary import ConvexHull
 from holdfast.implicit import connected, save
 from holdfast.record import describe_environment, encode
 from holdfast.text import Lexicon, Wording
 from holdfast.train.arguments import training_arguments
 from holdfast.train.config import TrainConfig
-from holdfast.train.curve import Bar, Clock, LossCurve
+from holdfast.train.curve import Bar, Clock, LossCurve, Patience
 from holdfast.train.distance import relative_distance
 from holdfast.train.examples import RunExamples, gather_examples
 from holdfast.train.folder import Json, RunFolder
@@ -34,7 +34,13 @@ from holdfast.train.loading import (
 )
 from holdfast.train.memory import peak_bytes, reset_peak
 from holdfast.train.metrics import loss_and_accuracy
-from holdfast.train.narration import tell_connection, tell_examples, tell_objective, tell_resume
+from holdfast.train.narration import (
+    tell_connection,
+    tell_examples,
+    tell_objective,
+    tell_resume,
+    tell_wording,
+)
 from holdfast.train.parts import EncodedParts, encode_parts
 from holdfast.train.result import TrainResult, result_of
 from holdfast.train.robustness import HullCheck
@@ -89,15 +95,15 @@ def _run(
     set_seed(config.seed)  # of the new head; the trainer sets it again for the rest
     classifier = load_classifier(config.model, examples.task, config.connection)
     classifier.check_checkpointing(config.optimisation.gradient_checkpointing)
-    wording = wording_of(examples, config, lexicons.canonical)
-    worded, tokenizer = reworded(examples, wording), classifier.tokenizer
-    parts = encode_parts(worded, tokenizer, config, lexicons.substitutes)
-    classifier.check_length(parts.longest)
+    parts, wording = _encode(examples, config, lexicons, classifier)
     if args.should_save:
         classifier.describe(config.model)
+        tell_wording(config.model, wording)
         tell_objective(config, parts, wording)
     clock, bar = Clock(), Bar() if progress else None
-    trainer = _trainer(config, args, classifier, parts, [LossCurve(folder.log), clock, bar])
+    with folder.unless_refused():
+        trainer = _trainer(config, args, classifier, parts, [LossCurve(folder.log), clock, bar])
+    trainer.wording = wording
     _begin(folder, identity, args)
     resumed = folder.last_checkpoint()
     if args.should_save:
@@ -114,6 +120,17 @@ def _run(
     }
     _finish(folder, record, classifier, wording, args)
     return record
+
+
+def _encode(
+    examples: RunExamples, config: TrainConfig, lexicons: Lexicons, classifier: Classifier
+) -> tuple[EncodedParts, Wording]:
+    """Word the examples, tokenise them, find the substitutes of their words."""
+    wording = wording_of(examples, config, lexicons.canonical)
+    worded, tokenizer = reworded(examples, wording), classifier.tokenizer
+    parts = encode_parts(worded, tokenizer, config, lexicons.substitutes)
+    classifier.check_length(parts.longest)
+    return parts, wording
 
 
 def _account(trainer: RobustTrainer, clock: Clock) -> dict[str, Any]:
@@ -154,6 +171,7 @@ def _trainer(
         train_dataset=train,
         eval_dataset=parts.datasets["validation"],
         data_collator=parts.collate,
+        processing_class=classifier.tokenizer,
         compute_metrics=loss_and_accuracy,
         preprocess_logits_for_metrics=_first,
         callbacks=[callback for callback in callbacks if callback is not None],
@@ -164,7 +182,7 @@ def _trainer(
         track_distance=True,
     )
     if config.selection.patience is not None:
-        trainer.add_callback(EarlyStoppingCallback(config.selection.patience))
+        trainer.add_callback(Patience(config.selection.patience))
     trainer.remove_callback(PrinterCallback)  # it prints on stdout
     return trainer
 
@@ -172,7 +190,9 @@ def _trainer(
 def _check(config: TrainConfig) -> HullCheck | None:
     if not config.needs_substitutes:
         return None
-    return HullCheck(steps=config.selection.steps, examples=config.selection.attacked)
+    own = getattr(config.objective, "hull", None)
+    hull = own if isinstance(own, ConvexHull) else ConvexHull()
+    return HullCheck(hull, config.selection.steps, config.selection.attacked)
 
 
 def _measure(trainer: RobustTrainer, parts: EncodedParts, bar: Bar | None) -> dict[str, Any]:
@@ -181,7 +201,8 @@ def _measure(trainer: RobustTrainer, parts: EncodedParts, bar: Bar | None) -> di
     if handle is not None:
         handle.reset()
     metrics = _evaluate(trainer, parts, "validation")
-    metrics["distance"] = relative_distance(trainer.plain_model, trainer.reference)
+    if trainer.track_distance:
+        metrics["distance"] = relative_distance(trainer.plain_model, trainer.reference)
     readings = [] if handle is None else handle.readings()
     if "held_out" in parts.datasets:
         if bar is not None:

@@ -11,6 +11,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -94,6 +95,17 @@ class RunFolder:
     def read_record(self) -> Json | None:
         """Return the record of a finished run."""
         return _read(self.record) if self.record.is_file() else None
+
+    @contextmanager
+    def unless_refused(self) -> Iterator[None]:
+        """Leave nothing behind where a trainer makes its folder and then refuses to be made."""
+        try:
+            yield
+        except InputError:
+            with suppress(OSError):  # not there, or not empty: an earlier run's
+                self.checkpoints.rmdir()
+                self.path.rmdir()
+            raise
 
     def begin(self, identity: Json) -> None:
         """Make the folder, or clear away what a killed run left half-written."""

@@ -15,6 +15,7 @@ from transformers.trainer_utils import TrainOutput
 
 from holdfast.errors import RunFailed
 from holdfast.implicit.checkpoint import note_connection
+from holdfast.text import Wording
 from holdfast.train import checkpoint
 from holdfast.train.finite import LossWatch, broken_weights
 
@@ -23,6 +24,9 @@ _WATCHED = 100  # losses kept before they are looked at, where nothing is logged
 
 class GuardedTrainer(Trainer):
     """A trainer that trusts neither its losses nor its half-written files."""
+
+    wording: Wording | None = None
+    """How texts are worded before the model sees them: saved beside it, where it is known."""
 
     _watch: LossWatch
 
@@ -101,7 +105,10 @@ class GuardedTrainer(Trainer):
         """Save the model, as `holdfast.implicit.save` does, with its connection beside it."""
         super()._save(output_dir, state_dict)
         if self.args.should_save:
-            note_connection(self.plain_model, Path(output_dir or self.args.output_dir or ""))
+            folder = Path(output_dir or self.args.output_dir or "")
+            note_connection(self.plain_model, folder)
+            if self.wording is not None:
+                self.wording.save(folder)
 
     def _save_beside(self, folder: Path) -> None:
         """Save into a checkpoint what lives beside the model."""

@@ -54,6 +54,16 @@ def tell_objective(config: TrainConfig, parts: EncodedParts, wording: Wording) -
     _log.info("kept: the checkpoint with the best validation %s", config.selected_by)
 
 
+def tell_wording(model: str, wording: Wording) -> None:
+    """Warn that the model was trained on texts that were worded otherwise."""
+    before = Wording.load(Path(model))
+    if before.canonical is not None and wording.canonical is None:
+        _log.warning("%s reads canonical text, and this run does not: --canonical.rounds", model)
+    modes = [one.settings.mode if one.settings is not None else None for one in (before, wording)]
+    if modes[0] is not None and modes[0] != modes[1]:
+        _log.warning("%s reads texts in the mode %s, this run in the mode %s", model, *modes)
+
+
 def tell_resume(checkpoint: Path | None) -> None:
     """Say where a killed run goes on."""
     if checkpoint is not None:

@@ -8,6 +8,8 @@ from torch import Tensor
 from transformers import PreTrainedModel, TrainerCallback
 from transformers.trainer_utils import EvalPrediction
 
+from holdfast.data import EncodedExamples, PadBatch
+
 
 class TrainerOptions(TypedDict, total=False):
     """What else `Trainer` takes, by name; `compute_loss_func` is left out: the objective is it."""
@@ -22,6 +24,19 @@ class TrainerOptions(TypedDict, total=False):
     optimizers: tuple[Any, Any]
     optimizer_cls_and_kwargs: tuple[type[torch.optim.Optimizer], dict[str, Any]] | None
     preprocess_logits_for_metrics: Callable[[Tensor, Tensor], Tensor] | None
+
+
+def with_collator(options: TrainerOptions) -> TrainerOptions:
+    """Return the options with a collator that pads every column of encoded examples.
+
+    Trainer's own, where only a tokenizer is given, pads the tokenizer's columns and no others.
+    """
+    tokenizer, given = options.get("processing_class"), options.get("data_collator")
+    data = (options.get("train_dataset"), options.get("eval_dataset"))
+    encoded = any(isinstance(dataset, EncodedExamples) for dataset in data)
+    if given is not None or tokenizer is None or not encoded:
+        return options
+    return {**options, "data_collator": PadBatch(tokenizer)}
 
 
 def refuse_unknown(options: Mapping[str, Any]) -> None:

@@ -13,11 +13,12 @@ class TrainResult:
     output: Path
     """The run's folder."""
     metrics: Mapping[str, float]
-    """Loss and accuracy of the best checkpoint: `validation_*`, and `held_out_*` if measured."""
+    """Of the best checkpoint: loss, accuracy and, if substitutes are known, hull_accuracy, each as
+    `validation_*` and, if measured, `held_out_*`; and `distance` from the pre-trained weights."""
     readings: tuple[Mapping[str, Any], ...]
     """Per layer that solves an equation, on the validation examples; a plain model has none."""
     best_step: int
-    """Step of the checkpoint with the lowest validation loss, which is the saved model."""
+    """Step of the checkpoint that the selection chose, which is the saved model."""
     seconds: float
     """Time spent in training, evaluations included, over all resumes."""
     peak_memory_bytes: int

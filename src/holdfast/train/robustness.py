@@ -15,6 +15,8 @@ from torch import Tensor, nn
 
 from holdfast.adversary import Batch, ConvexHull
 from holdfast.adversary.worst import hull_predictions
+from holdfast.objectives import Objective
+from holdfast.train.averages import PartAverages
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,30 @@ class HullCheck:
         counts = torch.stack([all_held.sum(), torch.ones_like(all_held).sum()])
         right, seen = accelerator.reduce(counts, reduction="sum").tolist()
         return float(right / seen)
+
+
+def mean_parts(
+    objective: Objective,
+    model: nn.Module,
+    extras: nn.Module,
+    batches: Iterable[Batch],
+    accelerator: Accelerator,
+    examples: int = 500,
+) -> dict[str, float]:
+    """Return the means of the parts of an objective's loss on examples it is not trained on.
+
+    Nothing is differentiated but the adversary's own steps. For RIFT this gives the lower bound
+    of the information that is kept.
+    """
+    averages, seen = PartAverages(), 0
+    with repeatable(accelerator.device), torch.no_grad():
+        for batch in batches:
+            for loss in objective.losses(model, extras, batch):
+                averages.add(loss.parts)
+            seen += len(batch["labels"]) * accelerator.num_processes
+            if seen >= examples:
+                break
+    return averages.drain(lambda means: accelerator.reduce(means, reduction="mean"))
 
 
 @contextmanager

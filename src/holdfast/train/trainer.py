@@ -6,7 +6,7 @@ with equal numbers of each class, and may be held near the pre-trained model by 
 """
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -17,9 +17,9 @@ from transformers import PreTrainedModel, TrainingArguments
 from transformers.trainer_utils import EvalLoopOutput
 
 from holdfast.adversary.batch import LABELS, inputs_of
-from holdfast.anchors import Anchor, Reference
+from holdfast.anchors import Anchor, OptimizerChoice, Reference
 from holdfast.errors import HoldfastError
-from holdfast.implicit import Connection, connect
+from holdfast.implicit import Connection, connect, unread
 from holdfast.objectives import Objective, Standard
 from holdfast.train import extras as beside
 from holdfast.train.arguments import one_device_a_process
@@ -28,9 +28,9 @@ from holdfast.train.columns import EXTRA_COLUMNS, ROWS, labels_of, mark_movable
 from holdfast.train.distance import relative_distance
 from holdfast.train.finite import LossWatch
 from holdfast.train.guarded import GuardedTrainer
-from holdfast.train.options import TrainerOptions, refuse_unknown
+from holdfast.train.options import TrainerOptions, refuse_unknown, with_collator
 from holdfast.train.passes import Passes
-from holdfast.train.robustness import HullCheck
+from holdfast.train.robustness import HullCheck, mean_parts
 from holdfast.train.sampler import ClassBalancedSampler, FollowEpochs, check_batch
 from holdfast.train.unfit import refuse_unfit
 
@@ -48,7 +48,7 @@ class RobustTrainer(GuardedTrainer):
     # Each loss is the mean over its batch, so Trainer divides it by the batches it accumulates.
     loss_is_scaled_for_ga = False
 
-    _passes: Passes  # of the batch in work
+    _passes: Passes | None = None  # of the batch in work
     _rows: Tensor | None = None  # which examples it is made of
 
     def __init__(
@@ -72,7 +72,8 @@ class RobustTrainer(GuardedTrainer):
         self.anchor, self.new_weights = anchor, new_weights
         self.check, self.track_distance = check, track_distance
         self._connect(model, connection)
-        super().__init__(model=model, args=one_device_a_process(args), **options)
+        super().__init__(model=model, args=one_device_a_process(args), **with_collator(options))
+        self.track_distance = track_distance and not self.is_fsdp_enabled  # weights in shards
         if model is not None:
             self._prepare_beside(model)
         self.add_callback(beside.ZeroExtras(lambda: self.extras))
@@ -88,6 +89,8 @@ class RobustTrainer(GuardedTrainer):
     def call_model_init(self, trial: Any = None) -> nn.Module:
         """Return a new model, connected, with extras and an anchor of its own."""
         model: PreTrainedModel = super().call_model_init(trial)  # type: ignore[assignment]
+        # Trainer would move it later, and what lives beside it is made now
+        nn.Module.to(model, self.args.device)
         self._connect(model, self.connection)
         self._prepare_beside(model)
         return model
@@ -102,15 +105,25 @@ class RobustTrainer(GuardedTrainer):
 
     def create_optimizer(self, model: nn.Module | None = None) -> torch.optim.Optimizer:
         """Build the optimizer, or the anchor's, over the model and the extras' trainable part."""
-        if self.anchor is not None and self.optimizer is None:
-            usual = self.optimizer_cls_and_kwargs or self.get_optimizer_cls_and_kwargs(
-                self.args, self.plain_model
-            )
-            chosen = self.anchor.optimizer(usual, self.plain_model, self.reference)
-            self.optimizer_cls_and_kwargs = chosen
-        optimizer: torch.optim.Optimizer = super().create_optimizer(model)
+        usual, self.optimizer_cls_and_kwargs = (
+            self.optimizer_cls_and_kwargs,
+            self.optimizer_choice(),
+        )
+        try:
+            optimizer: torch.optim.Optimizer = super().create_optimizer(model)
+        finally:
+            self.optimizer_cls_and_kwargs = usual
         beside.join_optimizer(self.extras, optimizer, self.args.weight_decay)
         return optimizer
+
+    def optimizer_choice(self) -> OptimizerChoice:
+        """Return the class of the optimizer and its settings, which an anchor may change."""
+        usual: OptimizerChoice = self.optimizer_cls_and_kwargs or self.get_optimizer_cls_and_kwargs(
+            self.args, self.plain_model
+        )
+        if self.anchor is None:
+            return usual
+        return self.anchor.optimizer(usual, self.plain_model, self.reference)
 
     def _clip_grad_norm(self, model: nn.Module) -> Any:
         """Clip the model's gradients, and those of the extras by their own norm."""
@@ -130,7 +143,7 @@ class RobustTrainer(GuardedTrainer):
         for losses that are means.
         """
         self._rows = inputs.pop(ROWS, None)
-        self._passes = Passes(self.objective)
+        self._passes = passes = Passes(self.objective)
         last = self.objective.passes - 1
         try:
             totals = [self._one_pass(model, inputs, hold=i < last) for i in range(last + 1)]
@@ -138,7 +151,9 @@ class RobustTrainer(GuardedTrainer):
             if problem := self._watch.problem():  # an earlier NaN is the cause
                 raise self._failure(problem) from error
             raise
-        self._passes.finish()
+        finally:
+            self._passes = None
+        passes.finish()
         if self.accelerator.sync_gradients:
             beside.average_gradients(self.extras, self.accelerator)
         self._look_at_losses()
@@ -162,9 +177,10 @@ class RobustTrainer(GuardedTrainer):
         """Return the objective's next loss in training; the model's own loss in evaluation."""
         if return_outputs:
             return super().compute_loss(model, inputs, return_outputs, num_items_in_batch)
+        passes = self._passes or Passes(self.objective)
         with self.accelerator.autocast():  # also what lives beside the model runs in bf16
-            loss = self._passes.next(model, self.extras, inputs)
-        total = loss.total + self._penalty() if self._passes.taken == 1 else loss.total
+            loss = passes.next(model, self.extras, inputs)
+        total = loss.total + self._penalty() if passes.taken == 1 else loss.total
         self._parts.add(loss.parts)
         self._watch.add(self.state.global_step + 1, total, self._rows)
         return total
@@ -235,20 +251,24 @@ class RobustTrainer(GuardedTrainer):
         output: EvalLoopOutput = super().evaluation_loop(
             dataloader, description, prediction_loss_only, ignore_keys, metric_key_prefix
         )
-        found = self._robustness(dataloader)
-        if output.metrics is not None:
+        if output.metrics is not None and output.label_ids is not None:
+            found = self._robustness(dataloader)
             output.metrics.update({f"{metric_key_prefix}_{name}": found[name] for name in found})
         return output
 
     def _robustness(self, dataloader: DataLoader[Any]) -> dict[str, float]:
-        found = {}
-        if self.check is not None:
-            batches = (self._prepare_inputs(batch) for batch in dataloader)
-            with self.accelerator.autocast():
-                held = self.check.accuracy(self.plain_model, batches, self.accelerator)
-            found["hull_accuracy"] = held
+        def batches() -> Iterator[dict[str, Any]]:
+            return (self._prepare_inputs(batch) for batch in dataloader)
+
+        found: dict[str, float] = {}
+        model, accelerator = self.plain_model, self.accelerator
+        with accelerator.autocast(), unread(model):
+            if self.check is not None:
+                found["hull_accuracy"] = self.check.accuracy(model, batches(), accelerator)
+            if self.objective.substitutes or self.objective.class_conditional:
+                found |= mean_parts(self.objective, model, self.extras, batches(), accelerator)
         if self.track_distance:
-            found["distance"] = relative_distance(self.plain_model, self.reference)
+            found["distance"] = relative_distance(model, self.reference)
         return found
 
     def get_eval_dataloader(self, eval_dataset: Any = None) -> DataLoader[Any]:

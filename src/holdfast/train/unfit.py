@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 from holdfast.adversary.embedded import token_embedding
 from holdfast.errors import InputError
 from holdfast.train import extras as beside
+from holdfast.train.columns import labels_of
+from holdfast.train.sampler import ClassBalancedSampler, check_batch
 
 if TYPE_CHECKING:
     from holdfast.train.trainer import RobustTrainer
@@ -15,6 +17,8 @@ def refuse_unfit(trainer: "RobustTrainer") -> None:
     _refuse_arguments(trainer)
     _refuse_model(trainer)
     _refuse_sharding(trainer)
+    _refuse_data(trainer)
+    _refuse_anchor(trainer)
 
 
 def _refuse_arguments(trainer: "RobustTrainer") -> None:
@@ -47,10 +51,11 @@ def _refuse_sharding(trainer: "RobustTrainer") -> None:
             "An anchor needs every weight whole in each process, and DeepSpeed and FSDP share "
             "them out; use DDP."
         )
-    if (trainer.objective.moves or trainer.objective.substitutes) and trainer.is_fsdp_enabled:
+    perturbs = trainer.objective.moves or trainer.objective.substitutes or trainer.check is not None
+    if perturbs and trainer.is_fsdp_enabled:
         raise InputError(
-            f"{_name(trainer)} looks token vectors up outside the model's forward, where FSDP has "
-            "shared them out; use DDP."
+            f"{_name(trainer)}, or the check of its robustness, looks token vectors up outside the "
+            "model's forward, where FSDP has shared them out; use DDP."
         )
     several = trainer.objective.passes > 1 or beside.trainable(trainer.extras)
     if trainer.is_deepspeed_enabled and several:
@@ -58,6 +63,19 @@ def _refuse_sharding(trainer: "RobustTrainer") -> None:
             "DeepSpeed takes an optimizer step after every backward and knows only the model, so "
             f"{_name(trainer)} cannot run under it; use DDP."
         )
+
+
+def _refuse_data(trainer: "RobustTrainer") -> None:
+    if trainer.objective.class_conditional and trainer.train_dataset is not None:
+        sampler = ClassBalancedSampler(labels_of(trainer.train_dataset), seed=0)
+        check_batch(trainer.args.per_device_train_batch_size, sampler.classes)
+
+
+def _refuse_anchor(trainer: "RobustTrainer") -> None:
+    """Try the anchor's optimizer on one weight: it refuses a learning rate that is too high."""
+    if trainer.anchor is not None:
+        kind, settings = trainer.optimizer_choice()
+        kind([next(trainer.plain_model.base_model.parameters())], **settings)
 
 
 def _name(trainer: "RobustTrainer") -> str:
