@@ -3,6 +3,7 @@
 import pytest
 import torch
 from accelerate import Accelerator
+from accelerate.state import AcceleratorState
 from families import classifier
 from objective_cases import StillHull, adversarial_batch
 from torch import Tensor, nn
@@ -147,7 +148,15 @@ def test_under_autocast_the_whole_model_is_lowered_and_comes_back(family):
     assert all(torch.equal(weights[name], value) for name, value in model.state_dict().items())
 
 
-def test_accelerates_wrapper_is_passed_by_and_put_back():
+@pytest.fixture
+def fresh_accelerate():
+    """Forget the precision that another test, in the same process, may have begun with."""
+    AcceleratorState._reset_state(reset_partial_state=True)
+    yield
+    AcceleratorState._reset_state(reset_partial_state=True)
+
+
+def test_accelerates_wrapper_is_passed_by_and_put_back(fresh_accelerate):
     model, batch = classifier("bert").eval(), adversarial_batch()
     prepared = Accelerator(mixed_precision="bf16", cpu=True).prepare_model(model)
     wrapped = prepared.forward

@@ -18,7 +18,8 @@ from holdfast.attack.spaces import build_space
 from holdfast.errors import InputError
 from holdfast.text import Words
 
-ATTACKS = {"hotflip": recipes.hotflip(kinds.LEXICON), "hull": recipes.hull(kinds.LEXICON)}
+HULL = dataclasses.replace(recipes.hull(kinds.LEXICON), search=Corner(steps=4, restarts=2))
+ATTACKS = {"hotflip": recipes.hotflip(kinds.LEXICON), "hull": HULL}
 
 
 def look(text: str | tuple[str, ...], row: list[int] | None = None, goal=None, **settings) -> Look:

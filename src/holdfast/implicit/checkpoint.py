@@ -1,6 +1,7 @@
 """Saving and loading: a plain Hugging Face checkpoint and, beside it, `connection.json`."""
 
 import json
+import logging
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,10 @@ from holdfast.record import commit, decode, encode, version, write_atomically
 
 FILE_NAME = "connection.json"
 FORMAT = 1
+CANONICAL = "canonical.json"
+"""What holdfast.text writes beside a model whose texts are rewritten first."""
+
+_log = logging.getLogger(__name__)
 
 
 def save(model: PreTrainedModel, path: str | Path) -> None:
@@ -28,6 +33,12 @@ def load(path: str | Path, *, auto_class: Any = AutoModelForSequenceClassificati
     folder = Path(path)
     require_safetensors(folder)
     connection = read_connection(folder)
+    if (folder / CANONICAL).exists():
+        _log.warning(
+            "%s was trained on canonical text, which a model alone cannot write: give it texts "
+            "through holdfast.victim.load or `holdfast predict`.",
+            folder,
+        )
     model = auto_class.from_pretrained(folder, use_safetensors=True)
     if connection is not None:
         connect(model, connection)
