@@ -61,14 +61,22 @@ def test_a_table_of_costs(script) -> None:
     assert all(row["forward ms"] > 0 and row["step ms"] > 0 for row in rows)
 
 
-@pytest.mark.parametrize(("known", "wanted"), [(None, "told"), ("seen", "seen")])
-def test_what_bare_sources_do_not_know_is_told(
-    script, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, known: str | None, wanted: str
+@pytest.mark.parametrize(
+    ("told", "known", "wanted"),
+    [("told", None, "told"), ("told", "old", "told"), (None, "it", "it")],
+)
+def test_a_commit_that_is_told_is_believed(
+    script,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    told: str | None,
+    known: str | None,
+    wanted: str,
 ) -> None:
     shared = script("side_by_side")
     bare = {"holdfast": "unknown", "commit": known}
     monkeypatch.setattr(shared, "describe_environment", lambda: bare)
-    shared.write(tmp_path / "new" / "x.json", {"rows": []}, seed=3, commit="told")
+    shared.write(tmp_path / "new" / "x.json", {"rows": []}, seed=3, commit=told)
     found = json.loads((tmp_path / "new" / "x.json").read_text())
     assert found["environment"]["commit"] == wanted
     assert found["environment"]["holdfast"].count(".") == 2

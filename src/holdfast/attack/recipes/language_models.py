@@ -50,7 +50,7 @@ def bae(
         transformation=MaskedWords(_model(masked_model), limit=50, masked=True),
         word_constraints=(PartOfSpeech(WordNetFolder.of(wordnet), swap_noun_and_verb=True),),
         # A cosine of 0.8 of the 15 words around, with the original text; texts under 15 words
-        # are free in TextAttack's recipe, which its authors helped to make.
+        # are free, as in TextAttack's recipe.
         text_constraints=(
             SentenceSimilarity(ModelFolder.of(encoder), threshold=angular(0.8), against="original"),
         )
