@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import attack_aids as aids
 import pytest
 import text_tokenizers as kinds
 from attack_tiny import labelled, model, sentences, victim
@@ -87,6 +88,14 @@ def test_one_sentence_shows_its_changed_words(folder: Path, capsys) -> None:
     assert "no word has a substitute" in out
 
 
+def test_a_masked_model_may_be_named(folder: Path, tmp_path: Path, capsys) -> None:
+    aids.masked(tmp_path / "masked")
+    argv = ["attack", "--model", str(folder / "model"), "--attack", "bert_attack", "--text", "film"]
+    assert main([*argv, "--masked-model", str(tmp_path / "masked")]) == 0
+    assert main(argv) == 2
+    assert "needs a masked language model" in capsys.readouterr().err
+
+
 def test_a_target_may_be_named(folder: Path, capsys) -> None:
     found = []
     for target in ("0", "1"):
@@ -129,6 +138,7 @@ def test_the_canonical_form_of_a_checkpoint_is_attacked_with_it(folder: Path, ca
         (["--text", "a", "--model", "nowhere"], "no checkpoint folder"),
         (["--text", "a", "--lexicon", "nowhere.json"], "cannot be read"),
         (["--text", "a", "--allowed-sets", "x.json"], "takes no --allowed_sets"),
+        (["--text", "a", "--masked-model", "x"], "takes no --masked_model"),
         (["--text", "a", "--max-length", "4000"], "at most 64"),
         (["--text", "a", "--examples", "0"], "expected 1 or more"),
         (["--text", "a", "--in-flight", "0"], "expected 1 or more"),

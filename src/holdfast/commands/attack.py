@@ -6,7 +6,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,6 +50,16 @@ from holdfast.record import encode
 from holdfast.text import read_lexicon
 from holdfast.victim import ModelVictim, load
 
+MATERIAL: Mapping[str, tuple[str, Callable[[Path], Any]]] = {
+    "lexicon": ("lexicon", read_lexicon),
+    "allowed_sets": ("allowed", read_allowed_sets),
+    **{
+        name: (name, Path)
+        for name in ("wordnet", "vectors", "encoder", "language_model", "masked_model")
+    },
+}
+"""What an attack is given by flags: the parameter of its recipe, and how the flag is read."""
+
 MOVING = {"last": (-1,), "first": (0,), "both": (0, -1)}
 
 
@@ -81,6 +91,17 @@ class AttackOptions:
     """JSON file {word: [substitutes]}; none: the cached lexicon, or one built from WordNet."""
     allowed_sets: Path | None = None
     """JSON file {text: {position: [substitutes]}}, for attacks that take one."""
+    wordnet: Path | None = None
+    """Folder of WordNet's database files, for attacks that use synonyms or parts of speech; none:
+    where it is usually installed."""
+    vectors: Path | None = None
+    """File of word vectors, a word and its numbers a line, for attacks that compare words."""
+    encoder: Path | None = None
+    """Folder of a sentence encoder, for attacks that keep the meaning of the whole text."""
+    language_model: Path | None = None
+    """Folder of a causal language model, for attacks that keep a text likely."""
+    masked_model: Path | None = None
+    """Folder of a masked language model, for attacks that let it fill in words."""
     target: int | None = None
     """Code of the class the attack is after; none: any wrong one."""
     below: float | None = None
@@ -154,10 +175,7 @@ def build_attack(options: AttackOptions) -> Attack:
     recipe = find_recipe(options.attack)
     takes = inspect.signature(recipe).parameters
     given: dict[str, Any] = {}
-    for flag, name, read in (
-        ("lexicon", "lexicon", read_lexicon),
-        ("allowed_sets", "allowed", read_allowed_sets),
-    ):
+    for flag, (name, read) in MATERIAL.items():
         path = getattr(options, flag)
         if path is not None and name not in takes:
             raise InputError(f"The attack {options.attack} takes no --{flag}; leave it out.")
