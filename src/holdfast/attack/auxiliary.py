@@ -5,8 +5,7 @@ do, so that what they say of a text does not depend on what else was asked.
 """
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal
@@ -15,13 +14,13 @@ import numpy as np
 import torch
 from torch import Tensor
 from transformers import AutoModel, AutoModelForCausalLM, AutoModelForMaskedLM, AutoTokenizer
-from transformers.utils import logging as transformers_logging
 
 from holdfast.attack.sources import ModelFolder
 from holdfast.data import ensure_padding
 from holdfast.errors import InputError
 from holdfast.implicit import require_safetensors
 from holdfast.implicit.layers import positions
+from holdfast.implicit.quiet import quiet_transformers
 from holdfast.victim.lanes import Lanes, Shape
 
 Kind = Literal["encoder", "causal", "masked"]
@@ -85,7 +84,8 @@ def load_auxiliary(folder: ModelFolder, kind: Kind) -> Auxiliary:
     require_safetensors(path)
     device = "cuda" if torch.cuda.is_available() else "cpu"
     try:
-        with _quiet():
+        with quiet_transformers(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
             model, report = _CLASSES[kind].from_pretrained(
                 path, use_safetensors=True, dtype=torch.float32, output_loading_info=True
             )
@@ -117,20 +117,3 @@ def _require_causal(auxiliary: Auxiliary, folder: ModelFolder) -> None:
             f"{folder.source} reads the words after a word too, so it is no causal language "
             "model; give one such as GPT-2."
         )
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Keep reports and loading bars off the terminal: what matters is said in a sentence."""
-    level = transformers_logging.get_verbosity()
-    bars = transformers_logging.is_progress_bar_enabled()
-    transformers_logging.set_verbosity_error()  # type: ignore[no-untyped-call]
-    transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        transformers_logging.set_verbosity(level)
-        if bars:
-            transformers_logging.enable_progress_bar()  # type: ignore[no-untyped-call]

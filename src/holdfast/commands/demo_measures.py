@@ -10,8 +10,8 @@ from transformers import AutoTokenizer, PreTrainedModel
 
 from holdfast.implicit import Connection, ImplicitEuler, connect, connected, im_bert, load
 from holdfast.implicit.perturbation import SCHEMES, PerturbationGrowth, perturbation_growth
+from holdfast.implicit.quiet import quiet_transformers
 from holdfast.solve import Anderson
-from holdfast.train.loading import quiet_transformers
 
 Progress = Callable[[str], None]
 

@@ -17,6 +17,7 @@ from transformers import (
 
 from holdfast.adversary import ConvexHull
 from holdfast.implicit import connected, save
+from holdfast.implicit.quiet import quiet_transformers
 from holdfast.record import describe_environment, encode
 from holdfast.text import Lexicon, Wording
 from holdfast.train.arguments import training_arguments
@@ -30,7 +31,6 @@ from holdfast.train.loading import (
     Classifier,
     check_checkpoint,
     load_classifier,
-    quiet_transformers,
 )
 from holdfast.train.memory import peak_bytes, reset_peak
 from holdfast.train.metrics import loss_and_accuracy

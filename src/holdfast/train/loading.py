@@ -16,7 +16,6 @@ from transformers import (
     PreTrainedModel,
     PreTrainedTokenizerBase,
 )
-from transformers.utils import logging as transformers_logging
 
 from holdfast.data import Task, ensure_padding
 from holdfast.data.hub import cache_if_unreachable
@@ -24,6 +23,7 @@ from holdfast.errors import InputError, first_line
 from holdfast.implicit import Connection, connect, connected, require_safetensors
 from holdfast.implicit.checkpoint import read_connection
 from holdfast.implicit.layers import positions
+from holdfast.implicit.quiet import quiet_transformers
 
 _log = logging.getLogger(__name__)
 
@@ -183,18 +183,3 @@ def _cannot_load(name: str) -> Iterator[None]:
             f"{name} {where} ({first_line(error)}); give a folder or a Hub name with config.json, "
             "a tokenizer and safetensors weights."
         ) from error
-
-
-@contextmanager
-def quiet_transformers() -> Iterator[None]:
-    """Keep transformers' reports and loading bars off the terminal; errors still show."""
-    level = transformers_logging.get_verbosity()
-    bars = transformers_logging.is_progress_bar_enabled()
-    transformers_logging.set_verbosity_error()  # type: ignore[no-untyped-call]
-    transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
-    try:
-        yield
-    finally:
-        transformers_logging.set_verbosity(level)
-        if bars:
-            transformers_logging.enable_progress_bar()  # type: ignore[no-untyped-call]

@@ -1,18 +1,16 @@
 """A checkpoint folder as a victim: model, connection, tokenizer and canonical form together."""
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
 import torch
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
-from transformers.utils import logging as transformers_logging
 
 from holdfast.errors import InputError
 from holdfast.implicit import connect, require_safetensors
 from holdfast.implicit.checkpoint import read_connection
+from holdfast.implicit.quiet import quiet_transformers
 from holdfast.text import Wording
 from holdfast.victim.model import ModelVictim
 
@@ -58,7 +56,7 @@ def _refuse_word_level(path: Path, wording: Wording) -> None:
 def _model(path: Path) -> Any:
     connection = read_connection(path)
     try:
-        with _quiet():
+        with quiet_transformers():
             model, report = AutoModelForSequenceClassification.from_pretrained(
                 path, use_safetensors=True, dtype=torch.float32, output_loading_info=True
             )
@@ -73,21 +71,6 @@ def _model(path: Path) -> Any:
     if connection is not None:
         connect(model, connection)
     return model
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Keep reports and loading bars off the terminal: what matters is said in a sentence."""
-    level = transformers_logging.get_verbosity()
-    bars = transformers_logging.is_progress_bar_enabled()
-    transformers_logging.set_verbosity_error()  # type: ignore[no-untyped-call]
-    transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
-    try:
-        yield
-    finally:
-        transformers_logging.set_verbosity(level)
-        if bars:
-            transformers_logging.enable_progress_bar()  # type: ignore[no-untyped-call]
 
 
 def _tokenizer(path: Path) -> Any:
