@@ -7,6 +7,7 @@ from typing import Literal
 
 import pytest
 
+from holdfast.cli import main
 from holdfast.commands.layout import to_tree
 from holdfast.commands.recipes import find_recipe, write_recipe
 from holdfast.commands.settings import Interface
@@ -278,6 +279,17 @@ def test_help_shows_the_settings_of_the_chosen_class(capsys: pytest.CaptureFixtu
     assert "--connection.solver.steps" not in shown
     assert "0.002 % each step" in shown
     assert "(required)" in shown
+
+
+def test_help_tells_a_part_that_is_off_from_one_that_is_on(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    main(["train", "--help"])
+    off = capsys.readouterr().out
+    main(["train", "--canonical.rounds", "3", "--help"])
+    on = capsys.readouterr().out
+    assert "rounds" in off.partition("not used unless")[2]
+    assert off.count("not used unless") == on.count("not used unless") + 1
 
 
 def test_help_stays_within_a_narrow_terminal(

@@ -243,3 +243,16 @@ def test_connections_without_a_solver_in_use_come_back(tmp_path: Path) -> None:
     connection = Connection(layers=(1, 3), scheme=Explicit(0.5))
     assert connected(load(saved(tmp_path, connection))).connection == connection
     assert connected(load(saved(tmp_path, im_bert))).connection == im_bert
+
+
+def test_the_folder_of_a_run_is_told_from_its_model(tmp_path):
+    classifier("bert").save_pretrained(tmp_path / "run" / "model")
+    with pytest.raises(InputError, match=r"folder of a run; give its model, .*run/model"):
+        load(tmp_path / "run")
+
+
+def test_a_model_of_canonical_text_warns_that_texts_must_be_rewritten(tmp_path, caplog):
+    save(classifier("bert"), tmp_path)
+    (tmp_path / "canonical.json").write_text("{}")
+    load(tmp_path)
+    assert "canonical text" in caplog.text

@@ -24,9 +24,13 @@ def summary_text(name: str, summary: Summary, seconds: float) -> str:
         ["accuracy under attack", *_share(summary.accuracy_under_attack)],
         ["success rate", *_share(summary.success_rate)],
     ]
+    success = (
+        f"a success replaces {summary.mean_changes:.1f} words ({summary.mean_changed_share:.0%})"
+        if summary.success_rate.count
+        else "no success"
+    )
     cost = (
-        f"{name}: a success replaces {summary.mean_changes:.1f} words "
-        f"({summary.mean_changed_share:.0%}); an attacked example takes "
+        f"{name}: {success}; an attacked example takes "
         f"{summary.mean_queries:,.0f} queries and {summary.mean_forwards:,.0f} forwards. "
         f"{summary.examples:,} examples in {seconds:.1f} s."
     )

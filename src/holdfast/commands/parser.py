@@ -4,7 +4,7 @@ import argparse
 import inspect
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
@@ -89,7 +89,9 @@ def expected(kind: Any) -> str:
     return WORDS.get(kind, "a value")
 
 
-def help_text(usage: str, about: str, plain: Mapping[str, str], table: Table) -> str:
+def help_text(
+    usage: str, about: str, plain: Mapping[str, str], table: Table, unused: Collection[str] = ()
+) -> str:
     """Return the help of a command: one group for each section, wrapped to the terminal."""
     parser = argparse.ArgumentParser(usage=usage, description=about, add_help=False)
     groups = {"": parser.add_argument_group("options")}
@@ -100,8 +102,13 @@ def help_text(usage: str, about: str, plain: Mapping[str, str], table: Table) ->
         name = option.name.removesuffix(".type")
         section = name.rpartition(".")[0]
         if section not in groups:
-            groups[section] = parser.add_argument_group(section, _first_line(option.owner))
-        _add(groups[section], f"--{name}", _placeholder(option.type), _explanation(option))
+            about_section = _first_line(option.owner)
+            if section in unused:
+                about_section = f"{about_section.rstrip('.')}; not used unless an option is given"
+            groups[section] = parser.add_argument_group(section, about_section)
+        if_used = name.partition(".")[0] in unused
+        text = _explanation(option, "if used" if if_used else "default")
+        _add(groups[section], f"--{name}", _placeholder(option.type), text)
     return parser.format_help()
 
 
@@ -113,7 +120,7 @@ def _add(group: Any, flag: str, placeholder: str, text: str) -> None:
         group.add_argument(flag, action="store_true", help=escaped)
 
 
-def _explanation(option: Option) -> str:
+def _explanation(option: Option, word: str) -> str:
     from docstring_parser import parse_from_object
 
     field = option.name.removesuffix(".type").rpartition(".")[2]
@@ -125,7 +132,7 @@ def _explanation(option: Option) -> str:
         text = f"{text}; {expected(option.type)}" if text else expected(option.type)
     if option.default is REQUIRED:
         return f"{text} (required)".strip()
-    return f"{text} (default: {_shown(option.default)})".strip()
+    return f"{text} ({word}: {_shown(option.default)})".strip()
 
 
 def _shown(default: Any) -> str:

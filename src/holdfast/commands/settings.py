@@ -45,7 +45,7 @@ class Interface(Generic[T]):
         tree = settle(self.config, outside, inside, self.presets)
         table = {option.name: option for option in options(self.config, tree)}
         if any(flag.name == "help" for flag in outside):
-            print(self.help(table), end="")
+            print(self.help(table, frozenset(_absent(self.config, tree))), end="")
             raise SystemExit(0)
         inside = [_canonical(flag, table) for flag in inside]
         self._refuse_unknown(inside, tree, table)
@@ -54,14 +54,14 @@ class Interface(Generic[T]):
         values.update(dict.fromkeys(_absent(self.config, tree)))
         return decode(self.config, values), frozenset(flag.name for flag in outside)
 
-    def help(self, table: Table) -> str:
-        """Return the text of `--help`."""
+    def help(self, table: Table, unused: frozenset[str] = frozenset()) -> str:
+        """Return the text of `--help`; `unused` are sections that nobody spoke of."""
         listed = {f"--{name} NAME": text for name, text in self.sources.items()}
         listed |= {f"--{name.replace('_', '-')}": text for name, text in self.switches.items()}
         listed["--help"] = "show this and exit; the options of the classes chosen are listed"
         words = f" [{self.free} ...]" if self.free else ""
         usage = f"holdfast {self.command} [options]{words}"
-        return help_text(usage, self.about, listed, table)
+        return help_text(usage, self.about, listed, table, unused)
 
     def _split(self, argv: Sequence[str]) -> list[Flag]:
         flags = split_flags(argv, self.free)

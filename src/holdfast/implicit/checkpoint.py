@@ -89,6 +89,9 @@ def require_safetensors(folder: Path) -> None:
     """Refuse a local checkpoint without safetensors: a pickle can run any code when loaded."""
     if not folder.is_dir():
         raise InputError(f"There is no checkpoint folder {folder}; give the path of one.")
+    inside = folder / "model"
+    if not any(folder.glob("*.safetensors")) and any(inside.glob("*.safetensors")):
+        raise InputError(f"{folder} is the folder of a run; give its model, {inside}.")
     if not (folder / "config.json").exists():
         raise InputError(f"{folder} holds no config.json, so it is not a Hugging Face checkpoint.")
     files = sorted(folder.glob("*.safetensors"))

@@ -50,7 +50,9 @@ RECIPES: Mapping[str, Callable[..., Attack]] = MappingProxyType(
 def find_recipe(name: str) -> Callable[..., Attack]:
     """Return the recipe called `name`."""
     if name not in RECIPES:
-        near = difflib.get_close_matches(name, RECIPES, n=1, cutoff=0.4)
-        hint = f"did you mean {near[0]}?" if near else f"expected one of {', '.join(RECIPES)}."
+        variants = [known for known in RECIPES if known.startswith(f"{name}_")]
+        near = variants or difflib.get_close_matches(name, RECIPES, n=1, cutoff=0.4)
+        named = " or ".join(near)
+        hint = f"did you mean {named}?" if near else f"expected one of {', '.join(RECIPES)}."
         raise InputError(f"There is no attack {name!r}; {hint}")
     return RECIPES[name]
