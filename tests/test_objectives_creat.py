@@ -4,8 +4,6 @@ import pytest
 import torch
 from families import classifier
 from objective_cases import (
-    CONNECTIONS,
-    FAMILIES,
     adversarial_batch,
     assert_same,
     curve,
@@ -16,11 +14,7 @@ from objective_cases import (
 )
 from objective_cases_balls import (
     SteadyL2,
-    check_autocast,
-    check_connected,
-    check_leaves_alone,
     check_own_json,
-    check_trains,
     exact_model,
     losses_where_nothing_moves,
     on_vectors,
@@ -114,24 +108,6 @@ def _with_labels(batch):
 def test_nothing_moves_where_nothing_may():
     found, plain = losses_where_nothing_moves(CreAT(ball=BALL))
     assert found == pytest.approx(plain, rel=1e-6)
-
-
-@pytest.mark.parametrize("family", FAMILIES)
-def test_every_family(family):
-    check_trains(CreAT(), classifier(family))
-
-
-@pytest.mark.parametrize("connection", CONNECTIONS)
-def test_every_connection(connection):
-    check_connected(CreAT(), connection)
-
-
-def test_the_rest_is_left_alone():
-    check_leaves_alone(CreAT())
-
-
-def test_bf16():
-    check_autocast(CreAT(ball=BALL))
 
 
 def test_it_is_its_own_json():

@@ -7,7 +7,6 @@ import torch
 from families import classifier
 from objective_cases import (
     CONNECTIONS,
-    FAMILIES,
     adversarial_batch,
     assert_same,
     curve,
@@ -17,11 +16,7 @@ from objective_cases import (
 )
 from objective_cases_balls import (
     SteadyLinf,
-    check_autocast,
-    check_connected,
-    check_leaves_alone,
     check_own_json,
-    check_trains,
     exact_model,
     losses_where_nothing_moves,
     on_vectors,
@@ -209,27 +204,6 @@ def test_without_its_average_the_proximal_point_is_refused():
 def test_a_model_that_nothing_trains_is_refused():
     with pytest.raises(InputError, match="No weight of the model is trained"):
         Smart().extras(classifier("bert").requires_grad_(False))
-
-
-# -- what every objective has to do ---------------------------------------------------------------
-
-
-@pytest.mark.parametrize("family", FAMILIES)
-def test_every_family(family):
-    check_trains(Smart(), classifier(family))
-
-
-@pytest.mark.parametrize("connection", CONNECTIONS)
-def test_every_connection(connection):
-    check_connected(Smart(), connection)
-
-
-def test_the_rest_is_left_alone():
-    check_leaves_alone(Smart())
-
-
-def test_bf16():
-    check_autocast(Smart(ball=BALL))
 
 
 def test_it_is_its_own_json():

@@ -56,7 +56,7 @@ def test_the_note_says_what_is_wrong_with_it(tmp_path):
     TextSettings(32, "word_level").save(tmp_path)
     assert Wording.load(tmp_path) == Wording(TextSettings(32, "word_level"))
     (tmp_path / "text.json").write_text('{"format": 9}')
-    with pytest.raises(InputError, match="format 1"):
+    with pytest.raises(InputError, match="format 9"):
         TextSettings.load(tmp_path)
     (tmp_path / "text.json").write_text("{")
     with pytest.raises(InputError, match="not valid JSON"):

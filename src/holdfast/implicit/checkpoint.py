@@ -1,6 +1,5 @@
 """Saving and loading: a plain Hugging Face checkpoint and, beside it, `connection.json`."""
 
-import json
 import logging
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ from transformers import AutoModelForSequenceClassification, PreTrainedModel
 from holdfast.errors import InputError
 from holdfast.implicit.connect import connect, connected
 from holdfast.implicit.spec import Connection
-from holdfast.record import commit, decode, encode, version, write_atomically
+from holdfast.record import decode, encode, read_note, write_note
 
 FILE_NAME = "connection.json"
 FORMAT = 1
@@ -56,32 +55,17 @@ def note_connection(model: PreTrainedModel, folder: Path) -> None:
 
 def write_connection(connection: Connection, folder: Path) -> None:
     """Write `connection.json` into a checkpoint folder, whole or not at all."""
-    content = {
-        "format": FORMAT,
-        "holdfast": version(),
-        "commit": commit(),
-        "connection": encode(connection),
-    }
-    # every process of a distributed run may save
-    write_atomically(folder / FILE_NAME, json.dumps(content, indent=2) + "\n", shared=True)
+    write_note(folder / FILE_NAME, FORMAT, {"connection": encode(connection)})
 
 
 def read_connection(folder: Path) -> Connection | None:
     """Return the connection of a checkpoint; None when it has none."""
-    file = folder / FILE_NAME
-    if not file.exists():
+    file, otherwise = folder / FILE_NAME, "describes no connection"
+    content = read_note(file, FORMAT, otherwise)
+    if content is None:
         return None
-    try:
-        content = json.loads(file.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise InputError(f"{file} is not valid JSON ({error}); save the model again.") from error
-    if not isinstance(content, dict) or "connection" not in content:
-        raise InputError(f"{file} describes no connection; save the model again.")
-    if content.get("format") != FORMAT:
-        raise InputError(
-            f"{file} has format {content.get('format')!r} and this version of Holdfast reads "
-            f"{FORMAT}; install the version that wrote it ({content.get('holdfast')})."
-        )
+    if "connection" not in content:
+        raise InputError(f"{file} {otherwise}; save the model again.")
     return decode(Connection, content["connection"], where=str(file))
 
 

@@ -5,16 +5,15 @@ Synonyms that an attacker could exchange become the same word before the model s
 text is known in the user's own.
 """
 
-import json
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from holdfast.errors import InputError
-from holdfast.record import commit, version, write_atomically
+from holdfast.record import read_note, write_note
 from holdfast.text.lexicon import Lexicon
 from holdfast.text.words import Words, like, split_words
 
@@ -128,44 +127,25 @@ class CanonicalMap:
     def save(self, folder: Path) -> None:
         """Write `canonical.json` into the folder of a checkpoint, entirely or not at all."""
         content = {
-            "format": FORMAT,
-            "holdfast": version(),
-            "commit": commit(),
             "lexicon_sha256": self.lexicon,
             "rounds": self.rounds,
             "mapping": dict(self.mapping),
         }
-        text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
-        write_atomically(folder / FILE_NAME, text)
+        write_note(folder / FILE_NAME, FORMAT, content, indent=1)
 
     @classmethod
     def load(cls, folder: Path) -> "CanonicalMap | None":
         """Return the map of a checkpoint; None when its texts are read as they are."""
-        path = folder / FILE_NAME
-        if not path.exists():
+        file, otherwise = folder / FILE_NAME, "does not say how words are written"
+        content = read_note(file, FORMAT, otherwise)
+        if content is None:
             return None
-        content = _read(path)
         mapping, rounds = content.get("mapping"), content.get("rounds")
         if not (isinstance(mapping, dict) and isinstance(rounds, int)) or not all(
             isinstance(target, str) for target in mapping.values()
         ):
-            raise InputError(f"{path} does not say how words are written; save the model again.")
+            raise InputError(f"{file} {otherwise}; save the model again.")
         return cls(mapping, str(content.get("lexicon_sha256")), rounds)
-
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise InputError(f"{path} is not valid JSON ({error}); save the model again.") from error
-    if not isinstance(content, dict):
-        raise InputError(f"{path} does not say how words are written; save the model again.")
-    if content.get("format") != FORMAT:
-        raise InputError(
-            f"{path} has format {content.get('format')!r} and this version of Holdfast reads "
-            f"{FORMAT}; install the version that wrote it ({content.get('holdfast')})."
-        )
-    return content
 
 
 def _check_rounds(rounds: int) -> None:
