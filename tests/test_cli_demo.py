@@ -13,9 +13,9 @@ from train_tiny import examples, write_checkpoint, write_csv
 
 from holdfast.cli import main
 from holdfast.commands import demo
-from holdfast.commands.interval import wilson
 from holdfast.data import DemoParts, Task
 from holdfast.errors import InputError
+from holdfast.statistics import wilson
 from holdfast.text.lexicon import lexicon_of
 
 WORDS = {"fine": ["great", "warm"], "dull": ["cold", "weak"], "film": ["story", "cast"]}

@@ -19,12 +19,13 @@ from holdfast.attack.core import (
     describe,
 )
 from holdfast.attack.goal import Goal, ScoreDecrease, Targeted, Untargeted
-from holdfast.attack.outcome import Outcome
+from holdfast.attack.material import Material, build_attack
 from holdfast.attack.run import run_attack
 from holdfast.attack.stream import Process, attack_to_file, read_outcomes
 from holdfast.attack.summary import Share, Summary, summarise
 from holdfast.attack.transformation import Neighbours
 from holdfast.attack.verify import verify
+from holdfast.record import Outcome
 from holdfast.victim import DELETED, UNKNOWN, Change, Space
 
 __all__ = [
@@ -38,6 +39,7 @@ __all__ = [
     "Comparison",
     "Found",
     "Goal",
+    "Material",
     "Neighbours",
     "Outcome",
     "Problem",
@@ -56,6 +58,7 @@ __all__ = [
     "Verdict",
     "WordConstraint",
     "attack_to_file",
+    "build_attack",
     "describe",
     "read_allowed_sets",
     "read_outcomes",

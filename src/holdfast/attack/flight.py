@@ -1,6 +1,7 @@
 """One example under way: its search, what was asked so far, and what is known already."""
 
-from collections.abc import Generator
+import math
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -8,9 +9,9 @@ from numpy.typing import NDArray
 
 from holdfast.attack.core import Answer, Ask, Attack, Found, Problem, Verdict
 from holdfast.attack.goal import Floats, Targeted
-from holdfast.attack.outcome import Outcome, Status, probabilities_of
 from holdfast.data import Example
 from holdfast.errors import RunFailed
+from holdfast.record import Outcome, Status
 from holdfast.victim import LogProbabilities, Opened, Query, Row, Rows, Space, Tickets, row_keys
 
 SHIFT = 32
@@ -149,10 +150,15 @@ class Flight:
 
 
 def _seen(name: str, answer: NDArray[np.float64]) -> dict[str, object]:
-    found = {"prediction": int(answer.argmax()), "probabilities": probabilities_of(answer.tolist())}
+    found = {"prediction": int(answer.argmax()), "probabilities": _probabilities(answer.tolist())}
     return {name + key: value for key, value in found.items()}
 
 
 def all_allowed(rows: Rows) -> Verdict:
     """Return the verdict where there is nothing to judge."""
     return Verdict(np.ones(len(rows), dtype=np.bool_))
+
+
+def _probabilities(log_probabilities: Sequence[float]) -> tuple[float, ...]:
+    """Return probabilities with as many digits as can be trusted."""
+    return tuple(round(math.exp(value), 4) for value in log_probabilities)

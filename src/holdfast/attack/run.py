@@ -14,11 +14,11 @@ import numpy as np
 from holdfast.attack.core import Attack, Comparison, Look, Verdict
 from holdfast.attack.flight import SHIFT, Flight, all_allowed, attempt
 from holdfast.attack.goal import Targeted
-from holdfast.attack.outcome import Outcome
 from holdfast.attack.spaces import build_space
 from holdfast.attack.workers import check_workers, run_in_workers
 from holdfast.data import Example
 from holdfast.errors import InputError
+from holdfast.record import Outcome
 from holdfast.text import Words
 from holdfast.victim import LogProbabilities, Query, Tickets, Victim
 

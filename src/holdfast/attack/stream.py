@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from holdfast.attack.core import Attack, describe
-from holdfast.attack.outcome import Outcome
 from holdfast.attack.run import run_attack
 from holdfast.data import Example
 from holdfast.errors import InputError
+from holdfast.record import Outcome
 from holdfast.victim import Victim
 
 FORMAT = 1

@@ -1,12 +1,10 @@
 """What an attack showed, in a few numbers, each share with its interval."""
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from holdfast.attack.outcome import Outcome
-
-_Z = 1.959964  # two-sided 95 % of the normal distribution
+from holdfast.record import Outcome
+from holdfast.statistics import wilson
 
 
 @dataclass(frozen=True)
@@ -25,11 +23,7 @@ class Share:
         """Return the share with its interval, which stays within 0 and 1."""
         if total == 0:
             return cls(count, total, 0.0, 0.0, 1.0)
-        share, weight = count / total, _Z**2 / total
-        centre = share + weight / 2
-        spread = _Z * math.sqrt(share * (1 - share) / total + weight / (4 * total))
-        low, high = (centre - spread) / (1 + weight), (centre + spread) / (1 + weight)
-        return cls(count, total, share, max(0.0, low), min(1.0, high))
+        return cls(count, total, count / total, *wilson(count, total))
 
 
 @dataclass(frozen=True)

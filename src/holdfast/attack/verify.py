@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.attack.core import Attack, Comparison
-from holdfast.attack.outcome import Outcome
 from holdfast.attack.spaces import build_space
 from holdfast.data import Example
 from holdfast.errors import RunFailed
+from holdfast.record import Outcome
 from holdfast.text import Words
 from holdfast.victim import Place, Row, Space, Victim
 

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from holdfast.attack.core import Attack
-from holdfast.attack.outcome import Outcome
 from holdfast.data import Example
 from holdfast.errors import InputError, RunFailed
+from holdfast.record import Outcome
 from holdfast.victim import LogProbabilities, Tickets, Victim
 
 if TYPE_CHECKING:

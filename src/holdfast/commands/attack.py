@@ -1,12 +1,11 @@
 """`holdfast attack`: what an attack leaves of a classifier's accuracy, or of one sentence."""
 
 import dataclasses
-import inspect
 import json
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +17,7 @@ from holdfast.attack import (
     AllowedSets,
     Attack,
     Goal,
+    Material,
     Neighbours,
     Outcome,
     Process,
@@ -26,13 +26,13 @@ from holdfast.attack import (
     Targeted,
     Untargeted,
     attack_to_file,
-    read_allowed_sets,
+    build_attack,
     read_outcomes,
     run_attack,
     summarise,
     verify,
 )
-from holdfast.attack.recipes import RECIPES, find_recipe
+from holdfast.attack.recipes import RECIPES
 from holdfast.attack.search import PWWS, Beam, Genetic, RandomSearch
 from holdfast.commands.attack_text import outcome_text, summary_text
 from holdfast.commands.settings import Interface
@@ -47,18 +47,7 @@ from holdfast.data import (
 )
 from holdfast.errors import InputError
 from holdfast.record import encode
-from holdfast.text import read_lexicon
 from holdfast.victim import ModelVictim, load
-
-MATERIAL: Mapping[str, tuple[str, Callable[[Path], Any]]] = {
-    "lexicon": ("lexicon", read_lexicon),
-    "allowed_sets": ("allowed", read_allowed_sets),
-    **{
-        name: (name, Path)
-        for name in ("wordnet", "vectors", "encoder", "language_model", "masked_model")
-    },
-}
-"""What an attack is given by flags: the parameter of its recipe, and how the flag is read."""
 
 MOVING = {"last": (-1,), "first": (0,), "both": (0, -1)}
 
@@ -151,7 +140,7 @@ INTERFACE = Interface(
 def run(argv: Sequence[str]) -> None:
     """Attack, verify, print."""
     options, given = INTERFACE.read(argv)
-    attack = build_attack(options)
+    attack = attack_of(options)
     victim = load(options.model, max_length=options.max_length, precision=options.precision)
     examples = gather_examples(options, victim)
     begun = time.perf_counter()
@@ -170,18 +159,13 @@ def run(argv: Sequence[str]) -> None:
         print(summary_text(attack.name, summary, seconds))
 
 
-def build_attack(options: AttackOptions) -> Attack:
+def attack_of(options: AttackOptions) -> Attack:
     """Return the attack that was named, with what was given for it."""
-    recipe = find_recipe(options.attack)
-    takes = inspect.signature(recipe).parameters
-    given: dict[str, Any] = {}
-    for flag, (name, read) in MATERIAL.items():
-        path = getattr(options, flag)
-        if path is not None and name not in takes:
-            raise InputError(f"The attack {options.attack} takes no --{flag}; leave it out.")
-        if path is not None:
-            given[name] = read(path)
-    return dataclasses.replace(recipe(**given), goal=_goal(options), moving=MOVING[options.moving])
+    material = Material(**{f.name: getattr(options, f.name) for f in dataclasses.fields(Material)})
+    if left := material.unused_by(options.attack):
+        raise InputError(f"The attack {options.attack} takes no --{left[0]}; leave it out.")
+    moving = MOVING[options.moving]
+    return build_attack(options.attack, material, goal=_goal(options), moving=moving)
 
 
 def _goal(options: AttackOptions) -> Goal:

@@ -1,18 +1,36 @@
 """Records of what was run: configuration as JSON, the environment, whole files; no torch."""
 
 from holdfast.record.codec import decode, encode
+from holdfast.record.definitions import METRICS, SERIES
 from holdfast.record.environment import commit, describe_environment, version
 from holdfast.record.files import draft_of, write_atomically
 from holdfast.record.notes import read_note, write_note
+from holdfast.record.outcome import Change, Outcome, Status
+from holdfast.record.outcomes_file import OutcomesFile
+from holdfast.record.reading import Found, find_records, read_record, write_record
+from holdfast.record.run_record import Metric, RunRecord, Series
 
 __all__ = [
+    "METRICS",
+    "SERIES",
+    "Change",
+    "Found",
+    "Metric",
+    "Outcome",
+    "OutcomesFile",
+    "RunRecord",
+    "Series",
+    "Status",
     "commit",
     "decode",
     "describe_environment",
     "draft_of",
     "encode",
+    "find_records",
     "read_note",
+    "read_record",
     "version",
     "write_atomically",
     "write_note",
+    "write_record",
 ]

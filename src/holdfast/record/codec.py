@@ -67,6 +67,8 @@ def _decode_union(options: tuple[Any, ...], value: Any, where: str) -> Any:
     if value is None and type(None) in options:
         return None
     if isinstance(value, Mapping):
+        if any(get_origin(option) is Mapping for option in options):
+            return value  # plain JSON, which nobody has to understand here
         classes = {
             o.__name__: o for o in options if isinstance(o, type) and dataclasses.is_dataclass(o)
         }

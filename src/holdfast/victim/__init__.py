@@ -3,9 +3,10 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from holdfast.record import Change
 from holdfast.victim.function import FunctionVictim
 from holdfast.victim.keys import row_keys
-from holdfast.victim.space import DELETED, UNKNOWN, Change, Place, Row, Rows, Space
+from holdfast.victim.space import DELETED, UNKNOWN, Place, Row, Rows, Space
 from holdfast.victim.victim import (
     LogProbabilities,
     Opened,

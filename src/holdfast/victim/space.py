@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from holdfast.record import Change
 from holdfast.text import Words
 
 Row = NDArray[np.int16]
@@ -30,15 +31,6 @@ class Place(NamedTuple):
 
     text: int
     word: int
-
-
-class Change(NamedTuple):
-    """A word that was replaced."""
-
-    text: int
-    word: int
-    old: str
-    new: str
 
 
 @dataclass(frozen=True, eq=False)

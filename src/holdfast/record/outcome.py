@@ -1,14 +1,20 @@
 """What became of one example, as it is written to a file."""
 
-import math
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 from holdfast.errors import InputError
-from holdfast.victim import Change
 
 Status = Literal["succeeded", "failed", "skipped", "untouched", "unanswered"]
+
+
+class Change(NamedTuple):
+    """A word that was replaced."""
+
+    text: int
+    word: int
+    old: str
+    new: str
 
 
 @dataclass(frozen=True)
@@ -75,8 +81,3 @@ def _plain(value: Any) -> Any:
 
 def _frozen(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
-
-
-def probabilities_of(log_probabilities: Sequence[float]) -> tuple[float, ...]:
-    """Return probabilities with as many digits as can be trusted."""
-    return tuple(round(math.exp(value), 4) for value in log_probabilities)

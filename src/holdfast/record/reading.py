@@ -1,0 +1,94 @@
+"""Records to files and back."""
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from holdfast.errors import InputError
+from holdfast.record.codec import decode, encode
+from holdfast.record.files import write_atomically
+from holdfast.record.run_record import FORMAT, RunRecord
+from holdfast.record.training import SCHEMA, training_record
+
+
+def write_record(record: RunRecord, path: Path) -> Path:
+    """Write a record, entirely or not at all, and return its path."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    content = {"record": FORMAT, **encode(record)}
+    write_atomically(path, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
+    return path
+
+
+def read_record(path: Path) -> RunRecord:
+    """Read a record of any format that was ever written."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"{path} cannot be read ({error.strerror}).") from error
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path} is no record: it is not JSON ({error}).") from error
+    if not isinstance(content, dict):
+        raise InputError(f"{path} is no record: expected a JSON object.")
+    if "record" not in content and "schema" in content:
+        return _read_training(path, content)
+    if content.get("record") != FORMAT:
+        raise InputError(
+            f"{path} is a record of format {content.get('record')!r} and this version of Holdfast "
+            f"reads up to {FORMAT}; read it with a newer version."
+        )
+    found: RunRecord = decode(RunRecord, _without(content, "record"), where=str(path))
+    return found
+
+
+def _read_training(path: Path, content: dict[str, Any]) -> RunRecord:
+    if content["schema"] != SCHEMA:
+        raise InputError(
+            f"{path} is a training record of schema {content['schema']!r} and this version of "
+            f"Holdfast reads {SCHEMA}; read it with a newer version."
+        )
+    return training_record(content, path)
+
+
+def _without(content: dict[str, Any], name: str) -> dict[str, Any]:
+    return {key: value for key, value in content.items() if key != name}
+
+
+@dataclass(frozen=True)
+class Found:
+    """The records of some files and folders, and what could not be read."""
+
+    records: tuple[tuple[Path, RunRecord], ...]
+    """Each with its file, beside which its outcomes lie."""
+    problems: tuple[str, ...]
+    """A sentence for each file that is no readable record; the others are unharmed."""
+
+
+def find_records(places: Iterable[Path]) -> Found:
+    """Read the records of files and folders, each file once; folders are searched to the bottom."""
+    records, problems = [], []
+    for path in dict.fromkeys(_files(places)):
+        try:
+            records.append((path, read_record(path)))
+        except InputError as error:
+            problems.append(str(error))
+    return Found(tuple(records), tuple(problems))
+
+
+def _files(places: Iterable[Path]) -> Iterator[Path]:
+    for place in places:
+        if place.is_dir():
+            yield from (path for path in sorted(place.rglob("*.json")) if _is_record(path))
+        elif place.exists():
+            yield place
+        else:
+            raise InputError(f"There is no record at {place}; give a record or a folder of them.")
+
+
+def _is_record(path: Path) -> bool:
+    """Whether a JSON file in a folder is meant as a record: others lie beside checkpoints."""
+    if path.name == "run.json":
+        return True
+    with path.open("rb") as file:
+        return b'"record":' in file.read(64)
