@@ -77,6 +77,43 @@ def test_two_processes_write_the_same_file(whole: bytes, tmp_path: Path) -> None
     assert [file.name for file in tmp_path.iterdir()] == ["found.jsonl"]
 
 
+class Clock:
+    """Time that passes only while one sleeps; `then` says what others do meanwhile, and when."""
+
+    def __init__(self, then: dict[float, object] | None = None) -> None:
+        self.now, self.then = 0.0, dict(then or {})
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.now += 100 * seconds
+        for at in [at for at in self.then if at <= self.now]:
+            self.then.pop(at)()
+
+
+def test_the_first_process_gives_the_others_up(whole, tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr("holdfast.attack.stream.time", clock := Clock())
+    with pytest.raises(RunFailed, match=r"16 examples .* process\(es\) 1, 2 of 3 .* 60 minutes"):
+        written(tmp_path, process=Process(0, 3))
+    assert 3600 < clock.now < 4000
+    assert not (tmp_path / "found.jsonl").exists()
+    assert written(tmp_path) == whole  # the same command goes on
+
+
+def test_the_first_process_waits_as_long_as_others_write(whole, tmp_path, monkeypatch) -> None:
+    def other(rank: int):
+        path = tmp_path / "found.jsonl"
+        return lambda: attack_to_file(
+            ATTACK, VICTIM, data(), path, seed=0, process=Process(rank, 3)
+        )
+
+    clock = Clock({3000.0: other(2), 6000.0: other(1)})
+    monkeypatch.setattr("holdfast.attack.stream.time", clock)
+    assert written(tmp_path, process=Process(0, 3)) == whole
+    assert clock.now == 6000
+
+
 @pytest.mark.parametrize("cut", [0, 1, 200, 700, 5000])
 def test_a_torn_file_is_continued(cut: int, whole: bytes, tmp_path: Path) -> None:
     class Killed(Exception):
@@ -120,6 +157,19 @@ def test_a_killed_run_ends_with_the_same_file(whole: bytes, tmp_path: Path) -> N
     (part,) = tmp_path.iterdir()
     assert 1 < len(part.read_bytes().splitlines()) < 25
     assert written(tmp_path) == whole
+
+
+def test_a_kill_while_the_file_is_put_together_loses_nothing(whole, tmp_path, monkeypatch) -> None:
+    def killed(draft: Path, path: Path) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "replace", killed)
+        with pytest.raises(KeyboardInterrupt):
+            written(tmp_path)
+    assert not (tmp_path / "found.jsonl").exists()
+    assert written(tmp_path) == whole
+    assert [file.name for file in tmp_path.iterdir()] == ["found.jsonl"]
 
 
 def test_a_finished_file_is_not_made_again(whole: bytes, tmp_path: Path) -> None:

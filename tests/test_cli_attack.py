@@ -135,6 +135,7 @@ def test_the_canonical_form_of_a_checkpoint_is_attacked_with_it(folder: Path, ca
         (["--text", "a", "--attack", "pwws_rif"], "did you mean pwws_rift"),
         (["--text", "a", "--task", "sst2"], "one of --text, --task and --file"),
         ([], "one of --text, --task and --file"),
+        (["a film"], "put --text before a sentence"),
         (["--text", "a", "--model", "nowhere"], "no checkpoint folder"),
         (["--text", "a", "--lexicon", "nowhere.json"], "cannot be read"),
         (["--text", "a", "--allowed-sets", "x.json"], "takes no --allowed_sets"),

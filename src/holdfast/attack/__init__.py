@@ -2,6 +2,17 @@
 
 from holdfast.attack import recipes
 from holdfast.attack.allowed_sets import AllowedSets, read_allowed_sets
+from holdfast.attack.any_of import AnyOf
+from holdfast.attack.constraint import (
+    EditDistance,
+    EmbeddingDistance,
+    LanguageModel,
+    ModificationRate,
+    PartOfSpeech,
+    RepeatModification,
+    SentenceSimilarity,
+    StopWords,
+)
 from holdfast.attack.core import (
     Answer,
     Ask,
@@ -19,44 +30,83 @@ from holdfast.attack.core import (
     describe,
 )
 from holdfast.attack.goal import Goal, ScoreDecrease, Targeted, Untargeted
+from holdfast.attack.masked_words import MaskedWords
 from holdfast.attack.material import Material, build_attack
 from holdfast.attack.run import run_attack
+from holdfast.attack.search import (
+    PWWS,
+    Alzantot,
+    Beam,
+    Corner,
+    Genetic,
+    Greedy,
+    HotFlip,
+    RandomSearch,
+)
+from holdfast.attack.sources import ModelFolder, VectorFile, WordNetFolder
 from holdfast.attack.stream import Process, attack_to_file, read_outcomes
 from holdfast.attack.summary import Share, Summary, summarise
 from holdfast.attack.transformation import Neighbours
+from holdfast.attack.typos import Typos
+from holdfast.attack.vectors import VectorNeighbours
 from holdfast.attack.verify import verify
+from holdfast.attack.wordnet_synonyms import WordNetSynonyms
 from holdfast.record import Outcome
 from holdfast.victim import DELETED, UNKNOWN, Change, Space
 
 __all__ = [
     "DELETED",
+    "PWWS",
     "UNKNOWN",
     "AllowedSets",
+    "Alzantot",
     "Answer",
+    "AnyOf",
     "Ask",
     "Attack",
+    "Beam",
     "Change",
     "Comparison",
+    "Corner",
+    "EditDistance",
+    "EmbeddingDistance",
     "Found",
+    "Genetic",
     "Goal",
+    "Greedy",
+    "HotFlip",
+    "LanguageModel",
+    "MaskedWords",
     "Material",
+    "ModelFolder",
+    "ModificationRate",
     "Neighbours",
     "Outcome",
+    "PartOfSpeech",
     "Problem",
     "Process",
+    "RandomSearch",
+    "RepeatModification",
     "ScoreDecrease",
     "Search",
+    "SentenceSimilarity",
     "Share",
     "Space",
     "Steps",
+    "StopWords",
     "Substitutes",
     "Summary",
     "Targeted",
     "TextConstraint",
     "Transformation",
+    "Typos",
     "Untargeted",
+    "VectorFile",
+    "VectorNeighbours",
     "Verdict",
     "WordConstraint",
+    "WordNetFolder",
+    "WordNetSynonyms",
     "attack_to_file",
     "build_attack",
     "describe",

@@ -17,12 +17,14 @@ from typing import Any, NamedTuple
 from holdfast.attack.core import Attack, describe
 from holdfast.attack.run import run_attack
 from holdfast.data import Example
-from holdfast.errors import InputError
+from holdfast.errors import InputError, RunFailed
 from holdfast.record import Outcome
+from holdfast.record.files import written_atomically
 from holdfast.victim import Victim
 
 FORMAT = 1
 _PATIENCE = 1.0  # seconds between two looks at what the other processes wrote
+_SILENCE = 3600.0  # seconds without a new outcome after which the other processes are given up
 
 
 class _Line(NamedTuple):
@@ -61,7 +63,8 @@ def attack_to_file(
     """Attack `examples` and return `path`, which then holds a header and an outcome a line.
 
     `watch` is told each outcome, those of an earlier run that is continued too. In a process that
-    is not the first, `path` may not exist yet on return.
+    is not the first, `path` may not exist yet on return. The first waits for the others, and
+    raises `RunFailed` when nothing comes from them any more.
     """
     process = process or Process.of_environment()
     header = _header(attack, victim, examples, seed)
@@ -79,7 +82,7 @@ def attack_to_file(
         part = path.with_name(f".{path.name}.{process.rank}-of-{process.count}.part")
         _append(part, header, found, watch)
     if process.rank == 0:
-        _merge(path, header, examples)
+        _merge(path, header, examples, process)
     return path
 
 
@@ -180,23 +183,44 @@ def _json_line(value: Any) -> bytes:
     return json.dumps(value, ensure_ascii=False).encode() + b"\n"
 
 
-def _merge(path: Path, header: dict[str, Any], examples: Sequence[Example]) -> None:
+def _merge(
+    path: Path, header: dict[str, Any], examples: Sequence[Example], process: Process
+) -> None:
     """Wait until all outcomes are written, and put them into one file in the examples' order."""
-    while True:
-        lines = _written(path, header)
-        if all(example.id in lines for example in examples):
-            break
-        time.sleep(_PATIENCE)
-    draft = path.with_name(f".{path.name}.draft")
-    with draft.open("wb") as file:
+    lines = _all_written(path, header, examples, process)
+    with written_atomically(path) as file:
         file.write(_json_line(header))
         for example in examples:
             where = lines[example.id]
             with where.file.open("rb") as part:
                 part.seek(where.start)
                 file.write(part.read(where.end - where.start))
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(draft, path)
     for part_file in path.parent.glob(f".{path.name}.*.part"):
         part_file.unlink()
+
+
+def _all_written(
+    path: Path, header: dict[str, Any], examples: Sequence[Example], process: Process
+) -> dict[str, _Line]:
+    """Return where each outcome stands, once they are all there."""
+    count, since = -1, time.monotonic()
+    while True:
+        lines = _written(path, header)
+        missing = [at for at, example in enumerate(examples) if example.id not in lines]
+        if not missing:
+            return lines
+        if len(lines) > count:
+            count, since = len(lines), time.monotonic()
+        elif time.monotonic() - since > _SILENCE:
+            raise _given_up(path, missing, process)
+        time.sleep(_PATIENCE)
+
+
+def _given_up(path: Path, missing: Sequence[int], process: Process) -> RunFailed:
+    ranks = sorted({at % process.count for at in missing})
+    named = ", ".join(map(str, ranks))
+    return RunFailed(
+        f"{len(missing)} examples have no outcome in {path}, those of the process(es) {named} of "
+        f"{process.count} (counted from 0), and none came for {_SILENCE / 60:.0f} minutes; see why "
+        "they ended and give the same command again: what is written is kept."
+    )

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.attack.core import Attack, Comparison
+from holdfast.attack.goal import Goal
 from holdfast.attack.spaces import build_space
 from holdfast.data import Example
 from holdfast.errors import RunFailed
@@ -59,8 +60,8 @@ def _verify_block(
         if outcome.status == "succeeded":
             won.append((outcome, space, _row(outcome, space)))
     _check_constraints(attack, won)
-    _check_originals(victim, [outcome for outcome in block if outcome.status != "unanswered"])
-    _check_flips(attack, victim, [outcome for outcome, _, _ in won])
+    check_originals(victim, [outcome for outcome in block if outcome.status != "unanswered"])
+    check_flips(attack.goal, victim, [outcome for outcome, _, _ in won])
 
 
 def _contradictions(
@@ -114,18 +115,20 @@ def _check_constraints(attack: Attack, won: Sequence[tuple[Outcome, Space, Row]]
                 raise _wrong(outcome, f"{type(constraint).__name__} does not allow its texts")
 
 
-def _check_originals(victim: Victim, outcomes: Sequence[Outcome]) -> None:
+def check_originals(victim: Victim, outcomes: Sequence[Outcome]) -> None:
+    """Raise unless the victim says of each example what its outcome says it did."""
     answers = victim.score([outcome.texts for outcome in outcomes])
     for outcome, answer in zip(outcomes, answers, strict=True):
         if not _gives(answer, outcome.prediction, victim.noise):
             raise _wrong(outcome, f"the victim says {int(answer.argmax())} of the original")
 
 
-def _check_flips(attack: Attack, victim: Victim, outcomes: Sequence[Outcome]) -> None:
+def check_flips(goal: Goal, victim: Victim, outcomes: Sequence[Outcome]) -> None:
+    """Raise unless each success reaches the goal."""
     answers = victim.score([outcome.adversarial or () for outcome in outcomes])
     for outcome, answer in zip(outcomes, answers, strict=True):
         # what misses the goal by less than the noise between machines did reach it on the other
-        margin = float(attack.goal.margin(answer[None], outcome.label)[0])
+        margin = float(goal.margin(answer[None], outcome.label)[0])
         if not margin < victim.noise:
             raise _wrong(outcome, f"the victim still says {int(answer.argmax())}")
         if not _gives(answer, outcome.adversarial_prediction, victim.noise):

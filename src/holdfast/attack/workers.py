@@ -5,6 +5,7 @@ this process does nothing but run them. Workers are forked, as those of a data l
 never touch the device; which of them attacks an example changes nothing in its outcome.
 """
 
+import dataclasses
 import gc
 import multiprocessing as mp
 import os
@@ -15,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from holdfast.attack.core import Attack
+from holdfast.attack.search import Corner, HotFlip
+from holdfast.attack.sources import ModelFolder
 from holdfast.data import Example
 from holdfast.errors import InputError, RunFailed
 from holdfast.record import Outcome
@@ -35,13 +38,44 @@ _QUIET = 0.002  # seconds without a message after which a batch runs that is not
 
 
 def check_workers(attack: Attack, victim: Victim, workers: int) -> None:
-    """Refuse workers where there is nothing for them to do."""
+    """Refuse workers where there is nothing that they can do."""
     if workers < 0 or workers > 64:
         raise InputError(f"{workers} workers were asked for; expected 0 to 64.")
-    if workers and not hasattr(victim, "distant"):
+    if not workers:
+        return
+    if not hasattr(victim, "distant"):
         raise InputError("Workers are for models: a function is called in this process alone.")
-    if workers and "fork" not in mp.get_all_start_methods():
+    if "fork" not in mp.get_all_start_methods():
         raise InputError("Workers are forked, which this system does not do; leave workers at 0.")
+    parts = list(_parts(attack))
+    if any(isinstance(part, HotFlip | Corner) for part in parts):
+        raise InputError(
+            f"The attack {attack.name} follows the gradient of the model, which workers do not "
+            "have; leave workers at 0."
+        )
+    helpers = [part.source.name for part in parts if isinstance(part, ModelFolder)]
+    if helpers and _gpu_in_use():
+        raise InputError(
+            f"The attack {attack.name} asks models of its own ({', '.join(helpers)}), and forked "
+            "workers cannot run them on a GPU; leave workers at 0."
+        )
+
+
+def _parts(component: Any) -> Iterator[Any]:
+    """Yield a component and all that it is made of."""
+    yield component
+    if isinstance(component, tuple):
+        for item in component:
+            yield from _parts(item)
+    elif dataclasses.is_dataclass(component):
+        for field in dataclasses.fields(component):
+            yield from _parts(getattr(component, field.name))
+
+
+def _gpu_in_use() -> bool:
+    import torch  # who attacks a model has it already
+
+    return torch.cuda.is_available()
 
 
 def run_in_workers(
@@ -80,7 +114,10 @@ def _work(
     answers: "Connection[Any, Any]",
 ) -> None:
     """Attack examples one after the other, as long as there are any that nobody has begun."""
+    import torch
+
     os.environ["TOKENIZERS_PARALLELISM"] = "false"  # threads do not survive a fork
+    torch.set_num_threads(1)
     gc.freeze()  # what was there before never becomes garbage here
 
     def left() -> Iterator[Example]:

@@ -139,6 +139,8 @@ INTERFACE = Interface(
 
 def run(argv: Sequence[str]) -> None:
     """Attack, verify, print."""
+    if argv and not argv[0].startswith("-"):
+        raise InputError(f"{argv[0]!r} follows no option; put --text before a sentence to attack.")
     options, given = INTERFACE.read(argv)
     attack = attack_of(options)
     victim = load(options.model, max_length=options.max_length, precision=options.precision)

@@ -49,7 +49,7 @@ def parse_values(table: Table, flags: Sequence[Flag]) -> dict[str, Any]:
     for option in table.values():
         default = None if option.default is REQUIRED else option.default
         parser.add_argument(f"--{option.name}", type=option.type, default=default)
-    words = {flag.name: _word(table[flag.name], flags) for flag in flags}
+    words = {flag.name: _word(table[flag.name], flags, _surplus(table)) for flag in flags}
     try:
         parsed = parser.parse_args([f"--{name}={word}" for name, word in words.items()])
     except jsonargparse.ArgumentError as error:
@@ -58,14 +58,19 @@ def parse_values(table: Table, flags: Sequence[Flag]) -> dict[str, Any]:
     return values
 
 
-def _word(option: Option, flags: Sequence[Flag]) -> str:
+def _surplus(table: Table) -> str:
+    """Return what to do with words that are too many behind an option."""
+    return "; put --text before a sentence" if "text" in table else ""
+
+
+def _word(option: Option, flags: Sequence[Flag], surplus: str) -> str:
     if get_origin(option.type) is tuple:
         return json.dumps(gather(flags, option.name))
     latest = [flag.values for flag in flags if flag.name == option.name][-1]
     if option.type is bool and not latest:
         return "true"
     if len(latest) != 1:
-        given = " ".join(latest) or "none"
+        given = " ".join(latest) + surplus if latest else "none"
         raise InputError(f"--{option.name} takes one value, {expected(option.type)}; got {given}.")
     return latest[0]
 

@@ -3,7 +3,9 @@
 from holdfast.record.codec import decode, encode
 from holdfast.record.definitions import METRICS, SERIES
 from holdfast.record.environment import commit, describe_environment, version
+from holdfast.record.export import to_csv, to_pandas, to_rows
 from holdfast.record.files import draft_of, write_atomically
+from holdfast.record.model_card import model_card_section
 from holdfast.record.notes import read_note, write_note
 from holdfast.record.outcome import Change, Outcome, Status
 from holdfast.record.outcomes_file import OutcomesFile
@@ -27,8 +29,12 @@ __all__ = [
     "draft_of",
     "encode",
     "find_records",
+    "model_card_section",
     "read_note",
     "read_record",
+    "to_csv",
+    "to_pandas",
+    "to_rows",
     "version",
     "write_atomically",
     "write_note",

@@ -76,7 +76,7 @@ def _decode_union(options: tuple[Any, ...], value: Any, where: str) -> Any:
         if name not in classes:
             raise InputError(f"{where} has type {name!r}; expected one of {', '.join(classes)}.")
         return _decode_dataclass(classes[name], value, where)
-    for option in options:
+    for option in (option for option in options if option is not type(None)):
         try:
             return _decode(option, value, where)
         except InputError:

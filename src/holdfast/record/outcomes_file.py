@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,6 +11,9 @@ from typing import IO, Any
 from holdfast.errors import InputError
 from holdfast.record.outcome import Outcome
 
+FORMAT = 1
+"""Of the header that attacks write."""
+
 
 @dataclass
 class OutcomesFile:
@@ -17,36 +21,67 @@ class OutcomesFile:
 
     path: Path
     torn: bool = field(default=False, init=False)
-    """Whether the last reading ended in a line without its end; the lines before it are good."""
+    """Whether the last reading ended before all the outcomes that the header promises; those that
+    were read are good."""
+    _cut: bool = field(default=False, init=False, repr=False)
 
     def header(self) -> dict[str, Any]:
         """Return what the first line says of the attack, the victim and the data."""
         with self._open() as file:
-            first = file.readline()
+            return self._header(next(self._lines(file), b""))
+
+    def __iter__(self) -> Iterator[Outcome]:
+        """Yield the outcomes; `torn` then says whether the file ends too early."""
+        self.torn = True
+        number = 1
+        with self._open() as file:
+            lines = self._lines(file)
+            first = next(lines, None)
+            if first is None:
+                return  # cut off in its header, or before
+            promised = self._header(first).get("examples")
+            for number, line in enumerate(lines, start=2):
+                yield self._outcome(line, number)
+        missing = isinstance(promised, int) and number <= promised
+        self.torn = self._cut or missing
+
+    def _lines(self, file: IO[bytes] | gzip.GzipFile) -> Iterator[bytes]:
+        """Yield the whole lines; what is cut off ends them."""
+        self._cut = False
+        try:
+            for line in file:
+                if not line.endswith(b"\n"):
+                    self._cut = True
+                    return
+                yield line
+        except EOFError:  # the end of a gzipped file is missing
+            self._cut = True
+        except (OSError, zlib.error) as error:
+            raise InputError(f"{self.path} cannot be read ({error}).") from error
+
+    def _header(self, first: bytes) -> dict[str, Any]:
         try:
             found = json.loads(first)
-        except ValueError:
+        except (ValueError, RecursionError):
             found = None
         if not isinstance(found, dict) or "outcomes" not in found:
             raise InputError(f"{self.path} is no file of outcomes: its first line is no header.")
+        if found["outcomes"] != FORMAT:
+            raise InputError(
+                f"{self.path} holds outcomes of format {found['outcomes']!r} and this version of "
+                f"Holdfast reads {FORMAT}; read it with a newer version."
+            )
         return found
-
-    def __iter__(self) -> Iterator[Outcome]:
-        """Yield the outcomes; `torn` then says whether the file ends in the middle of one."""
-        self.torn = False
-        with self._open() as file:
-            file.readline()
-            for number, line in enumerate(file, start=2):
-                if not line.endswith(b"\n"):
-                    self.torn = True
-                    return
-                yield self._outcome(line, number)
 
     def _outcome(self, line: bytes, number: int) -> Outcome:
         try:
-            return Outcome.from_json(json.loads(line))
-        except ValueError as error:
+            found = json.loads(line)
+        except (ValueError, RecursionError) as error:
             raise InputError(f"Line {number} of {self.path} is not JSON ({error}).") from error
+        try:
+            return Outcome.from_json(found)
+        except InputError as error:
+            raise InputError(f"Line {number} of {self.path}: {error}") from error
 
     def _open(self) -> IO[bytes] | gzip.GzipFile:
         try:

@@ -12,6 +12,9 @@ from holdfast.record.files import write_atomically
 from holdfast.record.run_record import FORMAT, RunRecord
 from holdfast.record.training import SCHEMA, training_record
 
+_OBJECTS = ("config", "marks", "checksums", "seeds", "environment")
+"""Fields of free names, which `decode` takes as they are."""
+
 
 def write_record(record: RunRecord, path: Path) -> Path:
     """Write a record, entirely or not at all, and return its path."""
@@ -31,14 +34,27 @@ def read_record(path: Path) -> RunRecord:
         raise InputError(f"{path} is no record: it is not JSON ({error}).") from error
     if not isinstance(content, dict):
         raise InputError(f"{path} is no record: expected a JSON object.")
-    if "record" not in content and "schema" in content:
+    if "record" in content:
+        return _read_record(path, content)
+    if "schema" in content:
         return _read_training(path, content)
-    if content.get("record") != FORMAT:
+    raise InputError(
+        f"{path} is no record: it names no format; give what `holdfast train` or `holdfast "
+        "evaluate` wrote."
+    )
+
+
+def _read_record(path: Path, content: dict[str, Any]) -> RunRecord:
+    if content["record"] != FORMAT:
         raise InputError(
-            f"{path} is a record of format {content.get('record')!r} and this version of Holdfast "
+            f"{path} is a record of format {content['record']!r} and this version of Holdfast "
             f"reads up to {FORMAT}; read it with a newer version."
         )
-    found: RunRecord = decode(RunRecord, _without(content, "record"), where=str(path))
+    for name in _OBJECTS:
+        if not isinstance(content.get(name, {}), dict):
+            raise InputError(f"{path}.{name} is {content[name]!r}; expected a JSON object.")
+    fields = {name: value for name, value in content.items() if name != "record"}
+    found: RunRecord = decode(RunRecord, fields, where=str(path))
     return found
 
 
@@ -49,10 +65,6 @@ def _read_training(path: Path, content: dict[str, Any]) -> RunRecord:
             f"Holdfast reads {SCHEMA}; read it with a newer version."
         )
     return training_record(content, path)
-
-
-def _without(content: dict[str, Any], name: str) -> dict[str, Any]:
-    return {key: value for key, value in content.items() if key != name}
 
 
 @dataclass(frozen=True)
@@ -68,7 +80,10 @@ class Found:
 def find_records(places: Iterable[Path]) -> Found:
     """Read the records of files and folders, each file once; folders are searched to the bottom."""
     records, problems = [], []
-    for path in dict.fromkeys(_files(places)):
+    once: dict[Path, Path] = {}
+    for path in _files(places):
+        once.setdefault(path.resolve(), path)
+    for path in once.values():
         try:
             records.append((path, read_record(path)))
         except InputError as error:
@@ -88,7 +103,12 @@ def _files(places: Iterable[Path]) -> Iterator[Path]:
 
 def _is_record(path: Path) -> bool:
     """Whether a JSON file in a folder is meant as a record: others lie beside checkpoints."""
+    if not path.is_file():
+        return False
     if path.name == "run.json":
         return True
-    with path.open("rb") as file:
-        return b'"record":' in file.read(64)
+    try:
+        with path.open("rb") as file:
+            return b'"record":' in file.read(64)
+    except OSError:
+        return True  # reading it says what is wrong

@@ -4,9 +4,12 @@ A record is one JSON file. Format 2 is written here; format 1 is the run.json th
 `holdfast train` writes (see `record.training`). Whoever reads records needs no torch.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
+
+from holdfast.errors import InputError
 
 FORMAT = 2
 
@@ -20,7 +23,7 @@ class Metric:
     name: str
     """One of `holdfast.record.METRICS`, where its definition stands."""
     value: float | None
-    """Shares as numbers from 0 to 1; none: it could not be measured."""
+    """Shares as numbers from 0 to 1; none: it could not be measured, or is not finite."""
     low: float | None = None
     """Lower end of the 95 % interval; none: no interval can be given."""
     high: float | None = None
@@ -35,6 +38,12 @@ class Metric:
     chance: float | None = None
     """What answering at random would score on the same examples."""
 
+    def __post_init__(self) -> None:
+        for name in ("value", "low", "high"):  # JSON has finite numbers only
+            number = getattr(self, name)
+            if number is not None and not math.isfinite(number):
+                object.__setattr__(self, name, None)
+
     @property
     def below_majority(self) -> bool:
         """Whether always answering the most frequent class would have scored more."""
@@ -43,7 +52,10 @@ class Metric:
 
 @dataclass(frozen=True)
 class Series:
-    """Numbers along an axis: the residual of each layer, a loss over the steps, points of a map."""
+    """Numbers along an axis: the residual of each layer, a loss over the steps, points of a map.
+
+    Points that are not finite are left out.
+    """
 
     name: str
     """One of `holdfast.record.SERIES`, where its definition stands."""
@@ -51,6 +63,17 @@ class Series:
     y: tuple[float, ...]
     group: str = ""
     """Which of several lines or clouds of the same name: "train", "attack", a class."""
+
+    def __post_init__(self) -> None:
+        if len(self.x) != len(self.y):
+            raise InputError(
+                f"The series {self.name} has {len(self.x)} places and {len(self.y)} numbers; "
+                "expected one number for each place."
+            )
+        points = zip(self.x, self.y, strict=True)
+        kept = [point for point in points if all(map(math.isfinite, point))]
+        object.__setattr__(self, "x", tuple(x for x, _ in kept))
+        object.__setattr__(self, "y", tuple(y for _, y in kept))
 
 
 @dataclass(frozen=True)
@@ -87,6 +110,13 @@ class RunRecord:
     """File of outcomes, beside the record."""
     notes: tuple[str, ...] = ()
     """What a reader must know: a failed verification, a black box that beat a white box."""
+
+    @property
+    def measured_on(self) -> str:
+        """What its marks are about, in words: where this differs, models cannot be compared."""
+        attack = f" under {self.attack}" if self.attack else ""
+        data = self.checksums.get("data")
+        return f"{self.task}{attack}" + (f" (data {data[:12]})" if data else "")
 
     def metric(self, name: str, group: str = "") -> Metric | None:
         """Return the metric of that name, or none."""

@@ -26,7 +26,7 @@ def training_record(content: Mapping[str, Any], path: Path) -> RunRecord:
     try:
         return RunRecord(
             kind="training",
-            model=path.parent.name,
+            model=path.resolve().parent.name,
             task=content["data"]["task"],
             seed=content["seed"],
             config=content["config"],
@@ -38,7 +38,7 @@ def training_record(content: Mapping[str, Any], path: Path) -> RunRecord:
             device=content["device"],
             seconds=content["seconds"],
         )
-    except (KeyError, TypeError, AttributeError) as error:
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
         reason = f"{type(error).__name__}: {error}"
         raise InputError(f"{path} is no record of a training run ({reason}).") from error
 
@@ -49,8 +49,10 @@ def _metrics(content: Mapping[str, Any]) -> Iterator[Metric]:
         part, _, name = key.partition("_") if key.startswith("validation_") else ("", "", key)
         if key.startswith("held_out_"):
             part, name = "held_out", key.removeprefix("held_out_")
-        total = content["data"]["parts"].get(part, {}).get("examples")
-        if name == "accuracy" and total:
+        total = content["data"]["parts"].get(part, {}).get("examples", 0)
+        if name == "hull_accuracy":  # measured on the first so many
+            total = min(total, content["config"].get("selection", {}).get("attacked", 0))
+        if name in ("accuracy", "hull_accuracy") and total:
             count = round(value * total)
             low, high = wilson(count, total)
             yield Metric(name, value, low, high, count, total, group=part)
@@ -69,18 +71,20 @@ def _curves(log: Path) -> Iterator[Series]:
     """Yield the curves; without the file there are none, and a torn last line is left out."""
     lines = list(_lines(log)) if log.is_file() else []
     for (name, group), key in _CURVES.items():
-        told = [line for line in lines if key in line]
+        told = [line for line in lines if key in line and "step" in line]
         if told:
             steps = tuple(float(line["step"]) for line in told)
             yield Series(name, steps, tuple(float(line[key]) for line in told), group)
 
 
 def _lines(log: Path) -> Iterator[dict[str, Any]]:
-    for line in log.read_text(encoding="utf-8").splitlines():
+    for line in log.read_text(encoding="utf-8", errors="replace").splitlines():
         try:
-            yield json.loads(line)
+            found = json.loads(line)
         except ValueError:
             return
+        if isinstance(found, dict):
+            yield found
 
 
 def _checksums(content: Mapping[str, Any]) -> dict[str, str]:

@@ -1,5 +1,22 @@
-"""Intervals and tests: what chance leaves of a difference; SciPy only where it is used."""
+"""Intervals and tests: what chance leaves of a number; NumPy and SciPy only where they are used."""
 
+from holdfast.statistics.bootstrap import bootstrap_mean, bootstrap_values, paired_bootstrap
+from holdfast.statistics.comparison import Comparison
+from holdfast.statistics.comparisons import compare, compare_all
+from holdfast.statistics.holm import holm
+from holdfast.statistics.interval import Interval
+from holdfast.statistics.mcnemar import mcnemar
 from holdfast.statistics.wilson import wilson
 
-__all__ = ["wilson"]
+__all__ = [
+    "Comparison",
+    "Interval",
+    "bootstrap_mean",
+    "bootstrap_values",
+    "compare",
+    "compare_all",
+    "holm",
+    "mcnemar",
+    "paired_bootstrap",
+    "wilson",
+]

@@ -17,7 +17,10 @@ from holdfast.text.lexicon import (
     lexicon_of,
     read_lexicon,
 )
+from holdfast.text.part_of_speech import Tagger, read_tagger
+from holdfast.text.settings import TextSettings
 from holdfast.text.substitutions import Substitutions
+from holdfast.text.word_level import WordLevelReader, nltk_words
 from holdfast.text.wording import Wording
 from holdfast.text.wordnet import WordNet, find_wordnet, read_wordnet, wordnet_lexicon
 from holdfast.text.words import Word, Words, is_one_word, like, split_words
@@ -41,8 +44,11 @@ __all__ = [
     "Lexicon",
     "Substituter",
     "Substitutions",
+    "Tagger",
+    "TextSettings",
     "TokenisedTexts",
     "Word",
+    "WordLevelReader",
     "WordNet",
     "WordTokens",
     "Wording",
@@ -56,7 +62,9 @@ __all__ = [
     "is_one_word",
     "lexicon_of",
     "like",
+    "nltk_words",
     "read_lexicon",
+    "read_tagger",
     "read_wordnet",
     "split_words",
     "wordnet_lexicon",

@@ -25,32 +25,24 @@ def load(
 ) -> ModelVictim:
     """Return the whole system that a folder holds; without `device` a GPU where there is one.
 
-    Its texts are rewritten by canonical.json and cut as text.json says, and its layers connected
+    Its texts are rewritten by canonical.json and read as text.json says, and its layers connected
     by connection.json, where the folder has them: the attacker queries what a user would.
     """
     path = Path(folder)
     require_safetensors(path)
     wording = Wording.load(path)
-    _refuse_word_level(path, wording)
-    trained = None if wording.settings is None else wording.settings.max_length
+    settings = wording.settings
+    trained = None if settings is None else settings.max_length
     model = _model(path).to(device or _device())
     return ModelVictim(
         model,
         _tokenizer(path),
         max_length=max_length or trained,
         canonical=wording.canonical,
+        word_level=settings is not None and settings.mode == "word_level",
         precision=precision,
         batch_tokens=batch_tokens,
     )
-
-
-def _refuse_word_level(path: Path, wording: Wording) -> None:
-    """Refuse a model that reads word by word: its queries would be other tokens than its own."""
-    if wording.settings is not None and wording.settings.mode == "word_level":
-        raise InputError(
-            f"{path} reads texts word by word (substitutions.mode word_level), which attacks "
-            "cannot do yet; train it with the mode aligned."
-        )
 
 
 def _model(path: Path) -> Any:

@@ -20,23 +20,19 @@ from holdfast.record import encode
 from holdfast.text import CanonicalMap, Words
 from holdfast.victim.distant import DistantVictim, Receive, Send
 from holdfast.victim.function import all_different
-from holdfast.victim.lanes import Lanes, Shape
+from holdfast.victim.lanes import Batch, Lanes, Shape
 from holdfast.victim.model_session import ModelSession, token_rows
-from holdfast.victim.reading import ID_MASK, TYPE_SHIFT, TokenReading, read_texts
+from holdfast.victim.pieces import Pieces
+from holdfast.victim.reading import ID_MASK, TYPE_SHIFT, TokenReading
+from holdfast.victim.replay import Replay
 from holdfast.victim.space import Rows, Space
-from holdfast.victim.splice import (
-    SplicedSpace,
-    slots,
-    splice,
-    spliced_space,
-    token_spans,
-    trial_row,
-)
+from holdfast.victim.splice import Spans, SplicedSpace, slots, splice, spliced_space, trial_row
 from holdfast.victim.victim import LogProbabilities, Opened, Reading
 from holdfast.victim.vocabulary import Speller, Vocabulary
+from holdfast.victim.word_level import WordLevel
 
 LONGEST = 512  # tokens, where neither the caller nor the model knows a limit
-ON_CPU, ON_GPU = (256, 1), (65536, 8)  # tokens of a batch, widths are multiples of
+ON_CPU, ON_GPU = (256, 1), (16384, 8)  # tokens of a batch, widths are multiples of
 _NOISE = {"fp32": 1e-3, "bf16": 0.1}
 
 
@@ -58,10 +54,14 @@ class ModelVictim:
         *,
         max_length: int | None = None,
         canonical: CanonicalMap | None = None,
+        word_level: bool = False,
         precision: Literal["fp32", "bf16"] = "fp32",
         batch_tokens: int | None = None,
     ) -> None:
-        """Take a classifier; `canonical` rewrites every text first, as it did in training."""
+        """Take a classifier that reads texts as it did in training.
+
+        `canonical` rewrites every text first; `word_level` models were trained on one id a word.
+        """
         _require_classifier(model)
         self.model: PreTrainedModel = model.eval()  # type: ignore[no-untyped-call]
         self.tokenizer = ensure_padding(tokenizer, model)
@@ -72,8 +72,12 @@ class ModelVictim:
         padding: Any = self.tokenizer.pad_token_id  # there is one now
         self.shape = Shape(self.max_length, batch_tokens or budget, multiple, padding)
         self._typed = "token_type_ids" in self.tokenizer.model_input_names
-        self._spell = Speller(canonical, self.tokenizer.unk_token)
-        self._vocabulary = Vocabulary(self.tokenizer, self._spell)
+        self.word_level = word_level
+        self._texts: Pieces | WordLevel = (WordLevel if word_level else Pieces)(
+            self.tokenizer, self.max_length
+        )
+        self._spell = Speller(canonical, self._texts.hidden)
+        self._vocabulary = Vocabulary(self._texts.ids, self._spell)
 
     @property
     def classes(self) -> int:
@@ -96,13 +100,14 @@ class ModelVictim:
         handle = connected(self.model)
         settings: list[Any] = [self.max_length, self.precision, sorted(self.tokenizer.get_vocab())]
         settings += [encode(handle.connection) if handle else None, encode(self.canonical)]
+        settings += ["word_level"] if self.word_level else []
         digest.update(json.dumps(settings).encode())
         return digest.hexdigest()
 
     def read(self, texts: Sequence[tuple[Words, ...]]) -> Sequence[TokenReading]:
         """Return how the model reads each example."""
         written = [tuple(self._spell.words(words) for words in of) for of in texts]
-        return read_texts(written, self.tokenizer, self.max_length)
+        return self._texts.read(written)
 
     def open(self, readings: Sequence[Reading], spaces: Sequence[Space]) -> Sequence[Opened]:
         """Make spaces ready; what cannot be spliced truly is tokenised as whole texts."""
@@ -115,7 +120,7 @@ class ModelVictim:
         ]
 
     def _tables(self, pairs: Sequence[tuple[TokenReading, Space]]) -> list[SplicedSpace | None]:
-        spans = [token_spans(*pair) if pair[0].aligned else None for pair in pairs]
+        spans = [self._texts.spans(*pair) for pair in pairs]
         jobs = [
             (*pair, span, self._spell.hidden(pair[1]))
             for pair, span in zip(pairs, spans, strict=True)
@@ -126,8 +131,14 @@ class ModelVictim:
             for reading, space, span, hidden in jobs
             for slot in slots(reading, space, span, hidden)
         )
-        made = (spliced_space(*job[:3], self._vocabulary, job[3], self.max_length) for job in jobs)
+        made = map(self._table, jobs)
         return [None if span is None else next(made) for span in spans]
+
+    def _table(self, job: tuple[TokenReading, Space, Spans, str]) -> SplicedSpace | None:
+        reading, space, spans, hidden = job
+        whole = self._texts.whole(reading, space, self._spell, hidden)
+        known = (self._vocabulary, hidden, self.max_length)
+        return spliced_space(reading, space, spans, *known, whole)
 
     def _whole(self, space: Space) -> WholeTexts:
         return WholeTexts(space, all_different(space))
@@ -136,7 +147,7 @@ class ModelVictim:
         """Return those whose trial text comes out as the tokenizer makes it."""
         if not tables:
             return set()
-        rows = [trial_row(table.space) for table in tables]
+        rows = [trial_row(table) for table in tables]
         flat, lengths = splice([(t, row[None]) for t, row in zip(tables, rows, strict=True)])
         spliced = np.split(flat, np.cumsum(lengths)[:-1])
         texts = [self._spelt(t.space, row) for t, row in zip(tables, rows, strict=True)]
@@ -153,18 +164,7 @@ class ModelVictim:
 
     def tokenise(self, texts: Sequence[tuple[str, ...]]) -> list[list[int]]:
         """Return the tokens of whole texts, cut to the window, with their types."""
-        columns = [
-            [self._spell.text(text) for text in column] for column in zip(*texts, strict=True)
-        ]
-        encoded = self.tokenizer(*columns, truncation="longest_first", max_length=self.max_length)
-        ids: list[list[int]] = encoded["input_ids"]
-        if not self._typed or len(columns) < 2:
-            return ids
-        types = encoded["token_type_ids"]
-        return [
-            [i | (kind << TYPE_SHIFT) for i, kind in zip(*row, strict=True)]
-            for row in zip(ids, types, strict=True)
-        ]
+        return self._texts.tokenise([tuple(map(self._spell.text, of)) for of in texts])
 
     def tokenise_rows(self, space: Space, rows: Rows) -> list[list[int]]:
         """Return the tokens of queries that cannot be spliced."""
@@ -192,6 +192,18 @@ class ModelVictim:
             answers[tickets] = found
             owed -= len(tickets)
         return answers
+
+    def run(self, batch: Batch) -> torch.Tensor:
+        """Return the log-probabilities of a batch; on a GPU before they are computed."""
+        tokens, lengths = torch.from_numpy(batch.tokens), torch.from_numpy(batch.lengths)
+        device = self.model.device
+        if device.type == "cuda":
+            return self._replay(tokens.pin_memory(), lengths.pin_memory())
+        return self.forward(tokens.to(device), lengths.to(device))
+
+    @cached_property
+    def _replay(self) -> Replay:
+        return Replay(self.forward, possible=connected(self.model) is None)
 
     def forward(self, tokens: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
         """Return the log-probabilities of a padded batch, on the model's device."""

@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 
 from holdfast.victim.lanes import Batch, Lanes
-from holdfast.victim.splice import SplicedSpace, splice
+from holdfast.victim.splice import SplicedSpace, parted, splice
 from holdfast.victim.victim import DECIMALS, LogProbabilities, Query, Tickets
 from holdfast.victim.vocabulary import Tokens
 
@@ -95,15 +95,10 @@ class ModelSession:
 
     def _start(self, batch: Batch) -> None:
         """Give a batch to the device; on a GPU this returns before it is computed."""
-        device = self._victim.model.device
-        tokens, lengths = torch.from_numpy(batch.tokens), torch.from_numpy(batch.lengths)
-        if device.type != "cuda":
-            answers = self._victim.forward(tokens.to(device), lengths.to(device)).cpu()
-            self._running.append(_Running(batch.tickets, answers, None))
+        found = self._victim.run(batch)
+        if not found.is_cuda:
+            self._running.append(_Running(batch.tickets, found.cpu(), None))
             return
-        tokens = tokens.pin_memory().to(device, non_blocking=True)
-        lengths = lengths.pin_memory().to(device, non_blocking=True)
-        found = self._victim.forward(tokens, lengths)
         answers = torch.empty(found.shape, dtype=found.dtype, pin_memory=True)
         answers.copy_(found, non_blocking=True)
         done = torch.cuda.Event()  # type: ignore[no-untyped-call]
@@ -114,10 +109,11 @@ class ModelSession:
 def encode(victim: "ModelVictim", queries: Sequence[Query]) -> Iterator[TokenRows]:
     """Yield queries as tokens: those that can be spliced are, many at once."""
     group: list[Query] = []
-    for query in queries:
-        if not isinstance(query.opened, SplicedSpace):
-            space = query.opened.space  # type: ignore[attr-defined]
-            yield token_rows(victim.tokenise_rows(space, query.rows), query.tickets)
+    for query, rest in map(parted, queries):
+        if rest is not None:
+            space = rest.opened.space  # type: ignore[attr-defined]
+            yield token_rows(victim.tokenise_rows(space, rest.rows), rest.tickets)
+        if query is None:
             continue
         if group and sum(q.rows.size for q in group) + query.rows.size > _AT_ONCE:
             yield _spliced(group)

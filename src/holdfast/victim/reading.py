@@ -24,7 +24,7 @@ class TokenReading:
     words: tuple[Words, ...]
     """The texts as they are tokenised: in canonical form, where the victim has one."""
     tokens: tuple[int, ...] = ()
-    """All tokens, those beyond the window too, with their types."""
+    """All tokens with their types, those beyond the window too if they may come into it."""
     aligned: tuple[tuple[WordTokens, ...], ...] = ()
     """The tokens of each word; empty if queries have to be tokenised as whole texts."""
     tail: int = 0

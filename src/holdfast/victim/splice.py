@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from holdfast.victim.keys import choice_keys
 from holdfast.victim.reading import TYPE_SHIFT, TokenReading
 from holdfast.victim.space import Row, Rows, Space
+from holdfast.victim.victim import Query
 from holdfast.victim.vocabulary import Entry, Ids, Slot, Tokens, Vocabulary
 
 Ints = NDArray[np.int64]
@@ -39,6 +40,9 @@ class SplicedSpace:
     others: Ints
     """(3, pieces): of each such piece its number in the text, its start, how many tokens."""
     tail: int
+    whole: NDArray[np.bool_] | None = None
+    """(positions, choices) that may change more than the tokens of their word: a text with one of
+    them is tokenised as a whole; none: there is no such choice."""
 
 
 def token_spans(reading: TokenReading, space: Space) -> Spans | None:
@@ -76,27 +80,32 @@ def spliced_space(
     vocabulary: Vocabulary,
     hidden: str,
     keep: int,
+    whole: NDArray[np.bool_] | None = None,
 ) -> SplicedSpace | None:
     """Return a space that can be spliced; None where words do not have tokens of their own.
 
-    Of what follows the last position no more than `keep` tokens can ever be read.
+    Of what follows the last position no more than `keep` tokens can ever be read. A position whose
+    span is empty has no tokens: all its choices are among those of `whole`.
     """
     entries = [vocabulary.of(slot) for slot in slots(reading, space, spans, hidden)]
     known = [entry for entry in entries if entry is not None]
     if len(known) < len(entries) or any(
-        entry.original != reading.tokens[start:end]
+        start < end and entry.original != reading.tokens[start:end]
         for entry, (start, end) in zip(known, spans, strict=True)
     ):
         return None
     starts, counts, seen = _table(known)
+    counts[[start == end for start, end in spans]] = 0
+    if whole is not None:  # what is read from its characters may differ from all others
+        seen = np.where(whole, whole.shape[1] + np.arange(whole.shape[1]), seen)
     between = list(_between(reading, spans, keep))
     lengths = np.array([len(ids) for ids in between], dtype=np.int64)
     filled = lengths > 0
     order = np.cumsum(filled) + np.arange(len(filled))  # the number of the word after each of them
     others = np.stack([order - 1, np.cumsum(lengths) - lengths, lengths])[:, filled]
     tokens = np.array([i for ids in between for i in ids], dtype=np.int32)
-    keys, tail = choice_keys(seen), reading.tail
-    return SplicedSpace(space, keys, vocabulary, starts, counts, order[:-1], tokens, others, tail)
+    pieces = (starts, counts, order[:-1], tokens, others)
+    return SplicedSpace(space, choice_keys(seen), vocabulary, *pieces, reading.tail, whole)
 
 
 def _table(entries: Sequence[Entry]) -> Ints:
@@ -149,8 +158,21 @@ def splice(queries: Sequence[tuple[SplicedSpace, Rows]]) -> tuple[Tokens, Ints]:
     return pool[everything], np.concatenate(lengths)
 
 
-def trial_row(space: Space) -> Row:
-    """Return a text that replaces every word that can be replaced, by its first or last choice."""
-    last = space.sizes - 1
-    even = np.arange(len(space)) % 2 == 0
-    return np.where(even, last, np.minimum(1, last)).astype(np.int16)
+def parted(query: Query) -> tuple[Query | None, Query | None]:
+    """Return the texts of a query that can be spliced, and those to be tokenised as a whole."""
+    opened, rows = query.opened, query.rows
+    if not isinstance(opened, SplicedSpace):
+        return None, query
+    if opened.whole is None:
+        return query, None
+    whole = np.any(opened.whole[np.arange(rows.shape[1]), rows], axis=1)
+    spliced, rest = (Query(opened, rows[of], query.tickets[of]) for of in (~whole, whole))
+    return spliced if len(spliced.rows) else None, rest if len(rest.rows) else None
+
+
+def trial_row(opened: SplicedSpace) -> Row:
+    """Return a text that splices every word that can be, by its first or last choice."""
+    last = opened.space.sizes - 1
+    at = np.arange(len(last))
+    chosen = np.where(at % 2 == 0, last, np.minimum(1, last)).astype(np.int16)
+    return chosen if opened.whole is None else np.where(opened.whole[at, chosen], 0, chosen)

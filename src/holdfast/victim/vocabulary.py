@@ -1,22 +1,19 @@
-"""The tokens of words as they stand in a text: asked of the tokenizer once, then remembered."""
+"""The tokens of words as they stand in a text: asked for once, then remembered."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.text import CanonicalMap, Word, Words
-from holdfast.victim.leads import align_with_space
+from holdfast.text import CanonicalMap, Words
 from holdfast.victim.space import HIDDEN_WORD, Space
 
-if TYPE_CHECKING:
-    from transformers import PreTrainedTokenizerBase
-
-_BEFORE = "a"  # stands for the text before a word that is not the first
 Ids = tuple[int, ...]
 Tokens = NDArray[np.int32]
+Look = Callable[[Sequence[tuple[str, str]]], list[Ids | None]]
+"""The tokens of words, each with the character before it; None where it has none of its own."""
 
 
 class Speller:
@@ -75,8 +72,8 @@ class Entry:
 class Vocabulary:
     """All tokens of words that were ever asked for, in one pool."""
 
-    def __init__(self, tokenizer: "PreTrainedTokenizerBase", spell: Speller) -> None:
-        self._tokenizer, self._spell = tokenizer, spell
+    def __init__(self, look: Look, spell: Speller) -> None:
+        self._look, self._spell = look, spell
         self._ids: dict[tuple[str, str], Ids | None] = {}
         self._entries: dict[Slot, Entry | None] = {}
         self._begins: dict[Ids, int] = {}
@@ -89,7 +86,7 @@ class Vocabulary:
         return self._pool[: self._used]
 
     def learn(self, slots: Iterable[Slot]) -> None:
-        """Ask the tokenizer for all that is new, at once."""
+        """Ask for all that is new, at once."""
         new = [slot for slot in dict.fromkeys(slots) if slot not in self._entries]
         self._learn_words(dict.fromkeys(word for slot in new for word in self._words(slot)))
         for slot in new:
@@ -104,19 +101,8 @@ class Vocabulary:
 
     def _learn_words(self, words: Iterable[tuple[str, str]]) -> None:
         new = [word for word in words if word not in self._ids]
-        if not new:
-            return
-        befores = [_BEFORE + left if left else "" for left, _ in new]
-        texts = [before + word for before, (_, word) in zip(befores, new, strict=True)]
-        encoded = self._tokenizer(
-            texts, add_special_tokens=False, return_offsets_mapping=True, verbose=False
-        )
-        for number, key in enumerate(new):
-            ids, offsets = encoded["input_ids"][number], encoded["offset_mapping"][number]
-            word = Word(key[1], len(befores[number]), len(texts[number]))
-            (tokens,) = align_with_space(texts[number], [word], offsets, [0] * len(ids))
-            own = tuple(ids[at] for at in tokens.positions)
-            self._ids[key] = own if tokens.exact else None
+        if new:
+            self._ids.update(zip(new, self._look(new), strict=True))
 
     def _entry(self, slot: Slot) -> Entry | None:
         found = [self._ids[word] for word in self._words(slot)]

@@ -1,0 +1,120 @@
+"""The bootstrap itself: a mean over seeds and examples, drawn again and again.
+
+Seeds and examples are crossed, as every seed is measured on the same examples: a draw picks seeds,
+picks examples, and takes the mean where they meet (Owen, 2007). Few seeds would look surer than
+they are, so that the plain bootstrap of five covers 83 % where it says 95 %. Two things mend that:
+
+- one fewer is drawn than there are, since n drawn from n vary too little by (n - 1) / n (Rao and
+  Wu, 1988);
+- the draws are stretched as Student's t is against the normal distribution, with the degrees of
+  freedom that seeds and examples have together (Satterthwaite, 1946).
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holdfast.statistics.interval import Interval
+from holdfast.statistics.wilson import Z
+
+Numbers = NDArray[np.float64]
+
+_AT_ONCE = 1_000_000  # numbers drawn in one go, so that memory does not grow with the examples
+
+
+class Draws(NamedTuple):
+    """A number, and what it might have been with other seeds and examples."""
+
+    value: float
+    drawn: Numbers
+    """One for each repeat."""
+
+    def interval(self) -> Interval:
+        """Return the middle 95 % of the draws."""
+        low, high = np.nanquantile(self.drawn, (0.025, 0.975))
+        return Interval(self.value, min(float(low), self.value), max(float(high), self.value))
+
+    def p(self) -> float:
+        """Return twice the share of draws on the rarer side of zero: the two-sided p-value."""
+        rarer = min(np.count_nonzero(self.drawn <= 0), np.count_nonzero(self.drawn >= 0))
+        return float(min(1.0, 2 * (rarer + 1) / (len(self.drawn) + 1)))
+
+
+def draw(tables: Sequence[Numbers], *, repeats: int, seed: int) -> Draws:
+    """Draw the sum of the means of `tables`, each with a row a seed and a column an example.
+
+    Seeds are picked for each table apart, examples for all of them together. What is not a number
+    does not count.
+    """
+    value = float(sum(_mean(table) for table in tables))
+    rng = np.random.default_rng(seed)
+    seeds = [_weights(rng, repeats, len(table)) for table in tables]
+    count = tables[0].shape[1]
+    drawn, step = np.zeros(repeats), max(1, _AT_ONCE // count)
+    for start in range(0, repeats, step):
+        some = slice(start, min(start + step, repeats))
+        examples = _weights(rng, some.stop - start, count)
+        for table, weights in zip(tables, seeds, strict=True):
+            drawn[some] += _means(table, weights[some], examples)
+    return Draws(value, value + _stretch(tables) * (drawn - value))
+
+
+def _weights(rng: np.random.Generator, repeats: int, count: int) -> Numbers:
+    """Return how often each of `count` is picked, a row a repeat, when all but one are picked."""
+    picked = rng.integers(count, size=(repeats, max(1, count - 1)))
+    picked += count * np.arange(repeats)[:, None]  # so that all repeats are counted in one go
+    times = np.bincount(picked.ravel(), minlength=repeats * count)
+    return times.reshape(repeats, count).astype(np.float64)
+
+
+def _means(table: Numbers, seeds: Numbers, examples: Numbers) -> Numbers:
+    """Return the mean of the table in each repeat; not a number where nothing counts."""
+    counts = ~np.isnan(table)
+    found: Numbers = _total(np.where(counts, table, 0.0), seeds, examples)
+    if counts.all():
+        found /= seeds.sum(axis=1) * examples.sum(axis=1)  # the same, sooner
+        return found
+    with np.errstate(invalid="ignore"):
+        found /= _total(counts.astype(np.float64), seeds, examples)
+    return found
+
+
+def _total(table: Numbers, seeds: Numbers, examples: Numbers) -> Numbers:
+    """Return the sum of the table in each repeat, each cell as often as it was picked."""
+    found: Numbers = np.einsum("rs,rs->r", seeds, examples @ table.T)
+    return found
+
+
+def _mean(table: Numbers) -> float:
+    return float(np.nanmean(table))
+
+
+def _stretch(tables: Sequence[Numbers]) -> float:
+    """Return how much wider Student's t is than the normal distribution, for seeds so few."""
+    from scipy.special import stdtrit  # type: ignore[import-untyped]
+
+    by_seed = [_means_along(table, axis=1) for table in tables]
+    by_example = np.sum([_means_along(table, axis=0) for table in tables], axis=0)
+    parts = [part for means in (*by_seed, by_example) if (part := _variance(means))]
+    variance = sum(share for share, _ in parts)
+    if not variance:
+        return 1.0  # nothing varies
+    freedom = variance**2 / sum(share**2 / degrees for share, degrees in parts)
+    return float(stdtrit(freedom, 0.975)) / Z
+
+
+def _means_along(table: Numbers, axis: int) -> Numbers:
+    counts = ~np.isnan(table)
+    with np.errstate(invalid="ignore"):
+        found: Numbers = np.where(counts, table, 0.0).sum(axis) / counts.sum(axis)
+    return found
+
+
+def _variance(means: Numbers) -> tuple[float, int] | None:
+    """Return the variance of the mean of `means`, and its degrees of freedom."""
+    known = means[~np.isnan(means)]
+    if len(known) < 2:
+        return None  # one seed: its spread cannot be known
+    return float(known.var(ddof=1)) / len(known), len(known) - 1

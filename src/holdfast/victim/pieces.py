@@ -1,0 +1,75 @@
+"""Texts in the pieces of a model's own tokenizer."""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holdfast.text import Word, Words
+from holdfast.victim.leads import align_with_space
+from holdfast.victim.reading import TYPE_SHIFT, TokenReading, read_texts
+from holdfast.victim.space import Space
+from holdfast.victim.splice import Spans, token_spans
+from holdfast.victim.vocabulary import Ids
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
+
+_BEFORE = "a"  # stands for the text before a word that is not the first
+
+
+class Pieces:
+    """Asks a tokenizer for the tokens of texts and of words."""
+
+    def __init__(self, tokenizer: "PreTrainedTokenizerBase", max_length: int) -> None:
+        self._tokenizer, self._max_length = tokenizer, max_length
+        self._typed = "token_type_ids" in tokenizer.model_input_names
+
+    @property
+    def hidden(self) -> str | None:
+        """The word that the tokenizer takes for unknown; none: it has none."""
+        word: Any = self._tokenizer.unk_token
+        return None if word is None else str(word)
+
+    def read(self, texts: Sequence[tuple[Words, ...]]) -> list[TokenReading]:
+        """Return how examples are read, with the tokens of each word."""
+        return read_texts(texts, self._tokenizer, self._max_length)
+
+    def tokenise(self, texts: Sequence[tuple[str, ...]]) -> list[list[int]]:
+        """Return the tokens of whole texts, cut to the window, with their types."""
+        columns = [list(column) for column in zip(*texts, strict=True)]
+        encoded = self._tokenizer(*columns, truncation="longest_first", max_length=self._max_length)
+        ids: list[list[int]] = encoded["input_ids"]
+        if not self._typed or len(columns) < 2:
+            return ids
+        types = encoded["token_type_ids"]
+        return [
+            [i | (kind << TYPE_SHIFT) for i, kind in zip(*row, strict=True)]
+            for row in zip(ids, types, strict=True)
+        ]
+
+    def ids(self, words: Sequence[tuple[str, str]]) -> list[Ids | None]:
+        """Return the tokens of words behind a character; None where they share them with it."""
+        befores = [_BEFORE + left if left else "" for left, _ in words]
+        texts = [before + word for before, (_, word) in zip(befores, words, strict=True)]
+        encoded = self._tokenizer(
+            texts, add_special_tokens=False, return_offsets_mapping=True, verbose=False
+        )
+        found: list[Ids | None] = []
+        for number, (_, spelt) in enumerate(words):
+            ids, offsets = encoded["input_ids"][number], encoded["offset_mapping"][number]
+            word = Word(spelt, len(befores[number]), len(texts[number]))
+            (tokens,) = align_with_space(texts[number], [word], offsets, [0] * len(ids))
+            found.append(tuple(ids[at] for at in tokens.positions) if tokens.exact else None)
+        return found
+
+    def spans(self, reading: TokenReading, space: Space) -> Spans | None:
+        """Return the tokens of each position; None if some have none of their own."""
+        return token_spans(reading, space) if reading.aligned else None
+
+    def whole(
+        self, reading: TokenReading, space: Space, spell: Callable[[str], str], hidden: str
+    ) -> NDArray[np.bool_] | None:
+        """Return None: a text whose words have tokens of their own can always be spliced."""
+        return None
