@@ -24,10 +24,11 @@ MIB = 1024  # kibibytes
 
 def resident_mib(process: int) -> float:
     """Return what a process holds, shared pages divided among those who share them."""
-    for line in Path(f"/proc/{process}/smaps_rollup").read_text(encoding="utf-8").splitlines():
-        if line.startswith("Pss:"):
-            return int(line.split()[1]) / MIB
-    return 0.0
+    try:
+        lines = Path(f"/proc/{process}/smaps_rollup").read_text(encoding="utf-8").splitlines()
+    except (FileNotFoundError, ProcessLookupError):  # it has ended
+        return 0.0
+    return next((int(line.split()[1]) / MIB for line in lines if line.startswith("Pss:")), 0.0)
 
 
 def workers_mib() -> float:
