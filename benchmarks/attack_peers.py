@@ -121,7 +121,8 @@ class Stage:
         for turn in range(ROUNDS):
             for side in (side for side in sides if turn < side.rounds):
                 runs[side].append(self._checked(self._run(case, side, texts), texts))
-                print(".", end="", flush=True, file=sys.stderr)
+                spent = runs[side][-1]["seconds"]["cpu"]
+                print(f"{case.name}: {side.name}: {spent:.1f} CPU s", file=sys.stderr, flush=True)
                 if side.bare:
                     bare.append(self._holdfast.bare())
         pace = row(case, Side("bare forward passes, length-sorted, 32 at a time"), bare, None)

@@ -5,7 +5,7 @@
 The records are made up: ten models of five seeds on four tasks, as they are and under four
 attacks, with marks of 1,000 examples each, and curves of their trainings. Nothing of torch is
 imported. Seconds are given as the clock shows them and as the processor spent them: on a machine
-that others use too, the second is the one to read.
+that others use too, the second is the one to read. The model card beside the page is timed apart.
 """
 
 import argparse
@@ -24,6 +24,7 @@ from holdfast.record import (
     Series,
     describe_environment,
     find_records,
+    model_card_section,
     write_record,
 )
 from holdfast.record.outcome import Change
@@ -74,7 +75,12 @@ def measure(folder: Path, page: Path | None) -> dict[str, Any]:
     }
     if page is not None:
         page.write_text(html, encoding="utf-8")
-    return found
+    begun = time.process_time()
+    card = model_card_section(record for _, record in records.records)
+    return found | {
+        "card_mb": len(card.encode()) / 1e6,
+        "card_seconds": time.process_time() - begun,
+    }
 
 
 def make(folder: Path, words: int) -> int:

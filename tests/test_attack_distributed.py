@@ -28,7 +28,7 @@ from holdfast.attack import (
     run_attack,
     verify,
 )
-from holdfast.commands.attack import AttackOptions, _workers
+from holdfast.attack.machine import ANY_MACHINE
 from holdfast.errors import InputError
 
 # ranks ----------------------------------------------------------------------------------------
@@ -143,10 +143,9 @@ def test_workers_have_no_gradient(recipe) -> None:
         run_attack(recipe(kinds.LEXICON), victim(kinds.wordpiece()), [], seed=0, workers=1)
 
 
-def test_the_command_chooses_workers_where_they_can_help(helped, monkeypatch) -> None:
+def test_workers_are_chosen_where_they_can_help(helped, monkeypatch) -> None:
     monkeypatch.setattr("os.cpu_count", lambda: 4)
-    options = AttackOptions(Path("model"), task="sst2")
     on_gpu = SimpleNamespace(model=SimpleNamespace(device=SimpleNamespace(type="cuda")))
     lonely = [*helped.values(), recipes.hotflip(kinds.LEXICON), recipes.hull(kinds.LEXICON)]
-    assert [_workers(options, attack, on_gpu) for attack in lonely] == [0] * 5
-    assert _workers(options, recipes.pwws_rift(kinds.LEXICON), on_gpu) == 3
+    assert [ANY_MACHINE.settled(attack, on_gpu) for attack in lonely] == [(256, 0)] * 5
+    assert ANY_MACHINE.settled(recipes.pwws_rift(kinds.LEXICON), on_gpu) == (4096, 2)

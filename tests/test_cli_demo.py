@@ -6,6 +6,7 @@ import shlex
 import shutil
 from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,12 @@ def parts(*, train: int, validation: int, test: int, seed: int) -> DemoParts:
     return DemoParts(TASK, *(examples(count, seed=seed) for count in (train, validation, test)))
 
 
+def on_all_layers(variant: demo.Variant) -> demo.Variant:
+    """The tiny model does not have the layers that the demo connects."""
+    own = variant.connection
+    return replace(variant, connection=own and replace(own, layers="all"))
+
+
 @pytest.fixture(scope="module", autouse=True)
 def embedded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Put a tiny model and sentences where the packages would be."""
@@ -35,6 +42,7 @@ def embedded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         patch.setattr(demo, "demo_model_path", lambda: model)
         patch.setattr(demo, "demo_sentences_path", lambda: sentences)
         patch.setattr(demo, "demo_parts", parts)
+        patch.setattr(demo, "VARIANTS", {k: on_all_layers(v) for k, v in demo.VARIANTS.items()})
         patch.setattr(demo, "find_wordnet", lambda: folder)
         patch.setattr(demo, "wordnet_lexicon", lambda _: lexicon_of(WORDS, "the test's"))
         yield
@@ -67,9 +75,9 @@ def test_it_trains_and_attacks_all_models_and_ends_with_a_table(
     once: tuple[Path, str, str],
 ) -> None:
     folder, out, err = once
-    for name in ("plain", "implicit", "rift"):
+    for name in demo.VARIANTS:
         assert f"demo: the {name} model" in err
-        assert f"demo: attacking the {name} model" in err
+        assert f"{name} (seed 0), held_out, pwws_rift" in err
     for word in (
         "accuracy % (95 %)",
         "under PWWS %",
@@ -78,6 +86,7 @@ def test_it_trains_and_attacks_all_models_and_ends_with_a_table(
         "memory",
         "->",
         "demo.json",
+        "rift-implicit",
     ):
         assert word in out
     assert "demo: residuals by anderson" in err
@@ -86,14 +95,24 @@ def test_it_trains_and_attacks_all_models_and_ends_with_a_table(
     assert all((folder / "quick" / name).exists() for name in record["files"])
     assert len(record["runs"]["implicit"]["readings"]) == 2
     assert record["majority"] == 0.5
-    assert record["attacks"]["rift"]["examples"] == demo.QUICK.attacked
+    found = record["evaluated"]["rift-implicit"]
+    assert found["accuracy"]["total"] == demo.QUICK.test
+    assert found["accuracy_under_attack"]["total"] == demo.QUICK.attacked
+
+
+def test_it_ends_with_the_path_of_a_report_of_all_models(once: tuple[Path, str, str]) -> None:
+    path = Path(once[1].splitlines()[-1].strip())
+    page = path.read_text(encoding="utf-8")
+    assert path == once[0] / "quick" / "report" / "report.html"
+    assert all(name in page for name in demo.VARIANTS)
+    assert "pwws_rift" in page
 
 
 def test_it_ends_with_commands_that_work(
     once: tuple[Path, str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     shown = once[1].partition("Try next:\n")[2].replace("\\\n", " ")
-    predict, inspect = (shlex.split(line) for line in shown.splitlines())
+    predict, inspect = (shlex.split(line) for line in shown.splitlines()[:2])
     assert "How to read it" in once[1]
     assert (predict[:2], inspect[:2]) == (["holdfast", "predict"], ["holdfast", "inspect"])
     assert main(predict[1:]) == 0
@@ -107,7 +126,7 @@ def test_a_second_time_it_uses_what_is_there(
     argv = ["--quick", "--output", str(once[0])]
     code, out, err = call(capsys, *argv)
     assert (code, out) == (0, once[1])
-    assert err.count("used again") == 3
+    assert err.count("used again") == 4
     assert json.loads(call(capsys, *argv, "--json")[1])["examples"]["test"] == demo.QUICK.test
 
 
@@ -119,7 +138,7 @@ def test_what_a_killed_demo_left_is_finished(
     (done / "quick" / "implicit" / "run.json").unlink()
     code, _, err = call(capsys, "--quick", "--output", str(done))
     assert code == 0
-    assert err.count("used again") == 2
+    assert err.count("used again") == 3
     assert (done / "quick" / "demo.json").is_file()
     assert (done / "quick" / "implicit" / "run.json").is_file()
 

@@ -108,10 +108,16 @@ def test_wheel_holds_the_package_its_types_its_recipes_and_nothing_else(wheel):
     names = set(zipfile.ZipFile(wheel).namelist())
     package = {f"holdfast/{path.relative_to(ROOT / 'src/holdfast')}" for path in SOURCES}
     recipes = {f"holdfast/recipes/{path.name}" for path in (ROOT / "recipes").glob("*")}
+    templates = {
+        f"holdfast/report/templates/{path.name}"
+        for path in (ROOT / "src/holdfast/report/templates").glob("*")
+    }
     assert recipes
+    assert templates
+    read = {"holdfast/py.typed", "holdfast/reproduce/published.toml"}
     about = {name for name in names if ".dist-info/" in name}
     assert any(name.endswith("licenses/LICENSE") for name in about)
-    assert names - about == package | recipes | {"holdfast/py.typed"}
+    assert names - about == package | recipes | templates | read
 
 
 def test_wheel_runs_outside_the_checkout(wheel, tmp_path):

@@ -25,12 +25,15 @@ COMMANDS = {
     "train": "fine-tune a model, plain or with implicit connections, by a recipe or flags",
     "predict": "label texts with a trained model",
     "attack": "replace words until the model errs: its accuracy under attack",
+    "evaluate": "measure checkpoints on tasks and under attacks, and compare them",
+    "report": "make one page of records: tables, pictures, comparisons, adversarial texts",
+    "reproduce": "run the papers' tables and figures on one's own model, beside what they print",
     "inspect": "show what a connection does inside a model: residuals, stability, cost",
     "tasks": "list the tasks and what of them is in a data folder",
     "models": "list the model families, or describe one model",
     "lexicon": "check, cache or build the substitution lexicon that hull training and attacks use",
 }
-NEED_TORCH = ("demo", "train", "predict", "attack", "inspect")
+NEED_TORCH = ("demo", "train", "predict", "attack", "evaluate", "reproduce", "inspect")
 OPTIONS = {
     "--help": "after a command: everything it takes",
     "--version": "print the version",

@@ -30,6 +30,7 @@ from holdfast.attack.core import (
     describe,
 )
 from holdfast.attack.goal import Goal, ScoreDecrease, Targeted, Untargeted
+from holdfast.attack.machine import Machine
 from holdfast.attack.masked_words import MaskedWords
 from holdfast.attack.material import Material, build_attack
 from holdfast.attack.run import run_attack
@@ -76,6 +77,7 @@ __all__ = [
     "Greedy",
     "HotFlip",
     "LanguageModel",
+    "Machine",
     "MaskedWords",
     "Material",
     "ModelFolder",

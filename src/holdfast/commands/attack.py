@@ -2,7 +2,6 @@
 
 import dataclasses
 import json
-import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -14,11 +13,10 @@ from typing import Any, Literal
 from tqdm import tqdm
 
 from holdfast.attack import (
-    AllowedSets,
     Attack,
     Goal,
+    Machine,
     Material,
-    Neighbours,
     Outcome,
     Process,
     ScoreDecrease,
@@ -33,7 +31,6 @@ from holdfast.attack import (
     verify,
 )
 from holdfast.attack.recipes import RECIPES
-from holdfast.attack.search import PWWS, Beam, Genetic, RandomSearch
 from holdfast.commands.attack_text import outcome_text, summary_text
 from holdfast.commands.settings import Interface
 from holdfast.data import (
@@ -103,9 +100,9 @@ class AttackOptions:
     """Of the examples drawn, and of the attack."""
     in_flight: int | None = None
     """Examples under attack at the same time, which changes the speed and not the results; none:
-    2048 with workers, else 256."""
+    4096 with workers, else 256."""
     workers: int | None = None
-    """Processes that search while this one runs the model; none: 8 at most on a GPU, else 0."""
+    """Processes that search while this one runs the model; none: 14 at most on a GPU, else 0."""
     max_length: int | None = None
     """Tokens the model reads; none: as many as it can, up to 512."""
     precision: Literal["fp32", "bf16"] = "fp32"
@@ -213,8 +210,8 @@ def _attacked(
     options: AttackOptions, attack: Attack, victim: ModelVictim, examples: Sequence[Example]
 ) -> Outcomes:
     """Run the attack; return a way to go through its outcomes in the order of the examples."""
-    workers = _workers(options, attack, victim)
-    in_flight = options.in_flight or (2048 if workers else 256)
+    asked = Machine(options.in_flight, 0 if options.text else options.workers)
+    in_flight, workers = asked.settled(attack, victim)
     settings: dict[str, Any] = {"seed": options.seed, "in_flight": in_flight, "workers": workers}
     process = Process.of_environment()
     if process.count > 1 and options.output is None:
@@ -230,17 +227,6 @@ def _attacked(
             found[outcome.id] = outcome
             watch(outcome)
         return lambda: (found[example.id] for example in examples)
-
-
-def _workers(options: AttackOptions, attack: Attack, victim: ModelVictim) -> int:
-    """Return how many processes help: unless told, only where no part needs the GPU itself."""
-    if options.workers is not None:
-        return options.workers
-    plain = not attack.word_constraints and not attack.text_constraints
-    plain &= isinstance(attack.transformation, Neighbours | AllowedSets)
-    plain &= isinstance(attack.search, PWWS | Genetic | Beam | RandomSearch)
-    helped = plain and victim.model.device.type == "cuda" and not options.text
-    return min(8, (os.cpu_count() or 1) - 1) if helped else 0
 
 
 @contextmanager

@@ -18,6 +18,8 @@ READING = (
     "it leads to."
 )
 
+METRICS = ("accuracy", "accuracy_under_attack")
+
 Readings = Sequence[Mapping[str, Any]]
 
 
@@ -51,6 +53,9 @@ def demo_text(record: Mapping[str, Any], folder: Path) -> str:
             "",
             "Try next:",
             *map(_command, _next(folder)),
+            "",
+            "Open the report in a browser:",
+            f"  {folder / record['report']}",
         ]
     )
 
@@ -81,8 +86,7 @@ def _models(record: Mapping[str, Any]) -> list[list[str]]:
     return [
         [
             name,
-            percent_with_interval(run["metrics"]["held_out_accuracy"], record["examples"]["test"]),
-            _under_attack(record["attacks"][name]),
+            *(_share(record["evaluated"][name][metric]) for metric in METRICS),
             _median_residual(run["readings"]),
             f"{run['seconds']:.0f}",
             readable_bytes(run["peak_memory_bytes"]),
@@ -91,13 +95,12 @@ def _models(record: Mapping[str, Any]) -> list[list[str]]:
     ]
 
 
-def _under_attack(attack: Mapping[str, Any]) -> str:
-    share = attack["accuracy_under_attack"]
-    return percent_with_interval(share["value"], share["total"])
+def _share(metric: Mapping[str, Any]) -> str:
+    return percent_with_interval(metric["value"], metric["total"])
 
 
 def _attacked(record: Mapping[str, Any]) -> int:
-    return int(record["attacks"]["plain"]["examples"])
+    return int(record["evaluated"]["plain"]["accuracy_under_attack"]["total"])
 
 
 def _median_residual(readings: Readings) -> str:
@@ -112,10 +115,15 @@ def _median_residual(readings: Readings) -> str:
 
 def _layers(record: Mapping[str, Any]) -> list[list[str]]:
     solvers = record["solvers"]
-    columns = [record["runs"]["implicit"]["readings"], solvers["descent"], solvers["anderson"]]
+    own = {reading["layer"]: reading for reading in record["runs"]["implicit"]["readings"]}
     return [
-        [str(readings[0]["layer"]), *map(_residuals, readings)]
-        for readings in zip(*columns, strict=True)
+        [
+            str(descent["layer"]),
+            _residuals(own[descent["layer"]]) if descent["layer"] in own else "-",
+            _residuals(descent),
+            _residuals(anderson),
+        ]
+        for descent, anderson in zip(solvers["descent"], solvers["anderson"], strict=True)
     ]
 
 

@@ -10,11 +10,12 @@ from holdfast.record.notes import read_note, write_note
 from holdfast.record.outcome import Change, Outcome, Status
 from holdfast.record.outcomes_file import OutcomesFile
 from holdfast.record.reading import Found, find_records, read_record, write_record
-from holdfast.record.run_record import Metric, RunRecord, Series
+from holdfast.record.run_record import WARNING, Metric, RunRecord, Series
 
 __all__ = [
     "METRICS",
     "SERIES",
+    "WARNING",
     "Change",
     "Found",
     "Metric",

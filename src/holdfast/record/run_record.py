@@ -12,6 +12,8 @@ from typing import Any, Literal
 from holdfast.errors import InputError
 
 FORMAT = 2
+WARNING = "Warning: "
+"""What a note begins with that a reader must not miss."""
 
 Json = Mapping[str, Any]
 
@@ -109,7 +111,7 @@ class RunRecord:
     outcomes: str | None = None
     """File of outcomes, beside the record."""
     notes: tuple[str, ...] = ()
-    """What a reader must know: a failed verification, a black box that beat a white box."""
+    """What a reader must know; one that begins with `WARNING` is shown as a warning."""
 
     @property
     def measured_on(self) -> str:

@@ -60,16 +60,17 @@ class Growth(Protocol):
 def regions_picture(regions: Sequence[Region]) -> Picture:
     """Draw where each method is absolutely stable, over the complex plane of z."""
     title = "Regions of absolute stability, |R(z)| < 1 (hatched)"
-    shares = (f"{r.name} (theta = {r.theta:g}): {_left_share(r)}" for r in regions)
+    shares = (f"{r.name} (theta = {r.theta:g}): {stable_shares(r)}" for r in regions)
     description = (
         f"One panel for each method over the complex plane of z, the step size times lambda, with "
         f"the stable region hatched and its boundary |R(z)| = 1 drawn. {'; '.join(shares)}."
     )
-    panels = [partial(_region, region=region) for region in regions]
+    panels = [partial(draw_region, region=region) for region in regions]
     return draw(title, description, (3.6 * len(regions), 3.2), panels)
 
 
-def _left_share(region: Region) -> str:
+def stable_shares(region: Region) -> str:
+    """Return in words how much of the drawn plane is stable, on either side of the axis."""
     columns = region.real
     left, right = region.stable[:, columns < 0], region.stable[:, columns > 0]
     return (
@@ -78,7 +79,8 @@ def _left_share(region: Region) -> str:
     )
 
 
-def _region(axes: "Axes", region: Region) -> None:
+def draw_region(axes: "Axes", region: Region) -> None:
+    """Fill axes with the stable region and its boundary."""
     grid = (region.real, region.imaginary)
     axes.contourf(
         *grid, region.stable.astype(float), levels=[0.5, 1.5], colors=["#cfe3f1"], hatches=["///"]

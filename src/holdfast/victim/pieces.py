@@ -1,6 +1,6 @@
 """Texts in the pieces of a model's own tokenizer."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -53,16 +53,26 @@ class Pieces:
         """Return the tokens of words behind a character; None where they share them with it."""
         befores = [_BEFORE + left if left else "" for left, _ in words]
         texts = [before + word for before, (_, word) in zip(befores, words, strict=True)]
-        encoded = self._tokenizer(
-            texts, add_special_tokens=False, return_offsets_mapping=True, verbose=False
-        )
         found: list[Ids | None] = []
-        for number, (_, spelt) in enumerate(words):
-            ids, offsets = encoded["input_ids"][number], encoded["offset_mapping"][number]
-            word = Word(spelt, len(befores[number]), len(texts[number]))
-            (tokens,) = align_with_space(texts[number], [word], offsets, [0] * len(ids))
+        for text, before, (_, spelt), (ids, offsets) in zip(
+            texts, befores, words, self._encoded(texts), strict=True
+        ):
+            word = Word(spelt, len(before), len(text))
+            (tokens,) = align_with_space(text, [word], offsets, [0] * len(ids))
             found.append(tuple(ids[at] for at in tokens.positions) if tokens.exact else None)
         return found
+
+    def _encoded(self, texts: Sequence[str]) -> Iterator[tuple[list[int], list[tuple[int, int]]]]:
+        """Yield ids and spans without special tokens, past the layer that makes lists of lists."""
+        backend: Any = getattr(self._tokenizer, "backend_tokenizer", None)
+        if backend is None or backend.padding is not None or backend.truncation is not None:
+            found = self._tokenizer(
+                list(texts), add_special_tokens=False, return_offsets_mapping=True, verbose=False
+            )
+            yield from zip(found["input_ids"], found["offset_mapping"], strict=True)
+            return
+        for one in backend.encode_batch(list(texts), add_special_tokens=False):
+            yield one.ids, one.offsets
 
     def spans(self, reading: TokenReading, space: Space) -> Spans | None:
         """Return the tokens of each position; None if some have none of their own."""

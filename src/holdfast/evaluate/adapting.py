@@ -1,0 +1,89 @@
+"""What the adaptive cell needs of other cells: their attacks' results, their adversarial texts."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from holdfast.attack import read_outcomes
+from holdfast.errors import InputError
+from holdfast.evaluate.adaptive import WHITE_BOX, adaptive, attacks_run, beaten
+from holdfast.evaluate.bench import Bench
+from holdfast.evaluate.cells import AdaptiveCell
+from holdfast.evaluate.drawing import Drawn
+from holdfast.evaluate.measured import Measured
+from holdfast.evaluate.supplies import MOVING
+from holdfast.record import Outcome, RunRecord, read_record
+
+ADAPTIVE = "adaptive"
+"""What the record has for its attack."""
+
+
+@dataclass(frozen=True, eq=False)
+class Adapted:
+    """The adaptive check of one checkpoint."""
+
+    bench: Bench
+    cell: AdaptiveCell
+    drawn: Drawn
+    transferred: Path | None
+    """Outcomes of the reference."""
+
+    def measure(self, head: RunRecord) -> Measured:
+        """Attack through gradients, and with the texts that broke the reference."""
+        known, examples = self.black_box(head), len(self.drawn.examples)
+        attacks = len(attacks_run(known))
+        with self.bench.progress.cell(self.cell.title, examples, attacks) as watch:
+            return adaptive(
+                *(self.bench.victim, self.drawn.examples, self.cell.material),
+                seed=self.cell.reading.seed,
+                black_box=known,
+                transferred=self._texts(),
+                moving=MOVING[self.cell.moving],
+                watch=watch,
+            )
+
+    def refresh(self, found: RunRecord) -> RunRecord:
+        """Add what is to be said of attacks that were run since."""
+        white = [metric for metric in found.metrics if metric.name == "white_box_accuracy"]
+        told = beaten(white, self.black_box(found))
+        new = tuple(sentence for sentence in told if sentence not in found.notes)
+        return replace(found, notes=(*found.notes, *new))
+
+    def black_box(self, head: RunRecord) -> dict[str, float]:
+        """Return what attacks that only ask left of the accuracy, by the records beside this."""
+        place, found = (self.bench.out / self.cell.stem).parent, {}
+        for path in sorted(place.glob(f"*-{self.cell.reading.seed}.json")):
+            record = read_record(path)
+            metric = record.metric("accuracy_under_attack")
+            same = all(record.checksums.get(n) == head.checksums[n] for n in ("data", "model"))
+            if record.attack not in (None, ADAPTIVE, *WHITE_BOX) and same and metric is not None:
+                found[str(record.attack)] = float(metric.value or 0.0)
+        return found
+
+    def _texts(self) -> Sequence[Outcome]:
+        """Return the outcomes of the reference on these examples, with the labels of this model."""
+        if self.transferred is None:
+            return ()
+        own = {example.id: example for example in self.drawn.examples}
+        found = [outcome for outcome in read_outcomes(self.transferred) if outcome.id in own]
+        if not found or any(outcome.texts != own[outcome.id].texts for outcome in found):
+            raise InputError(
+                f"{self.transferred} is about other examples than these; evaluate the reference "
+                "on the same."
+            )
+        return [replace(outcome, label=own[outcome.id].label) for outcome in found]
+
+
+def outcomes_of_reference(bench: Bench, cell: AdaptiveCell) -> Path | None:
+    """Return the outcomes whose texts are transferred, of the same training seed if there are."""
+    if cell.reference is None:
+        return None
+    file = f"{cell.reading.task}/{cell.found_by}-{cell.reading.seed}.outcomes.jsonl"
+    same = bench.out / replace(bench.fitted.checkpoint, name=cell.reference).place / file
+    found = [same] if same.is_file() else sorted((bench.out / cell.reference).glob(f"*/{file}"))
+    if not found:
+        raise InputError(
+            f"There are no outcomes of {cell.found_by} on the reference {cell.reference} for "
+            f"{cell.reading.task} in {bench.out}; evaluate {cell.reference} first."
+        )
+    return found[0]

@@ -1,0 +1,65 @@
+"""The examples of a cell: read, put into the model's labels, drawn by the seed."""
+
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from holdfast.data import Example, Task, evaluation_split, read_file, read_split, sample
+from holdfast.errors import InputError
+from holdfast.evaluate.cells import Reading
+from holdfast.evaluate.fitting import Labels, codes
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Examples with the codes of one model."""
+
+    task: Task
+    """With its labels in the model's order."""
+    examples: list[Example]
+    sha256: str
+    """Of the examples and the names of their labels: the same for every model."""
+    source: str
+    """SHA-256 of the file they were read from."""
+
+
+def draw(reading: Reading, labels: Labels) -> Drawn:
+    """Return the examples of a cell for a model with these labels."""
+    task = reading.columns(labels)
+    if reading.file is not None:
+        split = read_file(task, reading.file, "file")
+    else:
+        split = read_split(task, evaluation_split(task, reading.data), reading.data)
+    found = split.examples
+    if reading.examples is not None and reading.examples < len(found):
+        found = sample(found, reading.examples, seed=reading.seed)
+    checksum = _checksum(task, found)
+    order = model_codes(task, labels)
+    turned = [replace(example, label=order[example.label]) for example in found]
+    return Drawn(reordered(task, order), turned, checksum, split.source.sha256)
+
+
+def model_codes(task: Task, labels: Labels) -> tuple[int, ...]:
+    """Return the model's code of each label, or say which labels it does not have."""
+    found = codes(task, labels)
+    if found is None:
+        raise InputError(
+            f"The model has the labels {', '.join(labels)} and {task.name} has "
+            f"{', '.join(task.labels)}; evaluate a model that was trained for these labels."
+        )
+    return found
+
+
+def reordered(task: Task, order: tuple[int, ...]) -> Task:
+    """Return the task with its labels in the order of the model's codes."""
+    names = dict(zip(order, task.labels, strict=True))
+    return replace(task, labels=tuple(names[code] for code in sorted(names)))
+
+
+def _checksum(task: Task, examples: Iterable[Example]) -> str:
+    digest = hashlib.sha256()
+    for example in examples:
+        row = [example.id, example.texts, task.labels[example.label]]
+        digest.update(json.dumps(row).encode() + b"\n")
+    return digest.hexdigest()

@@ -1,0 +1,68 @@
+"""Whether a record that is already there is of the same cell, and if not, what differs."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from holdfast.errors import InputError
+from holdfast.record import RunRecord, read_record
+
+_WORDS = {
+    "model": "the model was another one, or read its texts in another way",
+    "data": "the examples were others",
+    "attack": "the attack had other settings or files",
+    "lexicon": "the lexicon was another",
+    "encoder": "the sentence encoder was another",
+    "transferred": "the texts of the reference were others",
+}
+_MEASURED = ("cost", "stability")  # what of the configuration no checksum stands for
+_SHOWN = 4
+
+
+def finished(path: Path, head: RunRecord) -> RunRecord | None:
+    """Return the record at `path` if it is of the cell that `head` begins; none: it is not done.
+
+    Files may lie elsewhere than before: what they hold decides, and the seeds.
+    """
+    if not path.is_file():
+        return None
+    found = read_record(path)
+    if _identity(found) != _identity(head):
+        raise InputError(
+            f"{path} holds another evaluation: {'; '.join(_differences(found, head))}. Choose "
+            "another output folder, or the same settings."
+        )
+    if found.outcomes is not None and not path.with_name(found.outcomes).is_file():
+        return None
+    return found
+
+
+def _identity(record: RunRecord) -> dict[str, Any]:
+    checksums = {name: value for name, value in record.checksums.items() if name in _WORDS}
+    measured = {name: record.config.get(name) for name in _MEASURED}
+    return {"type": record.config.get("type"), "seeds": dict(record.seeds)} | checksums | measured
+
+
+def _differences(found: RunRecord, head: RunRecord) -> list[str]:
+    """Return in words what differs: contents first, then settings that may be why."""
+    before, now = _identity(found), _identity(head)
+    told = [text for name, text in _WORDS.items() if before.get(name) != now.get(name)]
+    there, here = dict(_leaves(found.config)), dict(_leaves(head.config))
+    names = [name for name in {**here, **there} if here.get(name) != there.get(name)]
+    told += [
+        f"{name} was {_shown(there.get(name))} and is {_shown(here.get(name))}" for name in names
+    ]
+    return told if len(told) <= _SHOWN else [*told[:_SHOWN], f"and {len(told) - _SHOWN} more"]
+
+
+def _leaves(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield every setting with its dotted name."""
+    if isinstance(value, Mapping) and value:
+        for key, below in value.items():
+            yield from _leaves(below, f"{name}.{key}" if name else key)
+    else:
+        yield name, value
+
+
+def _shown(value: Any) -> str:
+    return "not set" if value is None else str(value)

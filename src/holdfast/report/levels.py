@@ -1,0 +1,157 @@
+"""AdvGLUE by level: rows made by changing words, by rewriting sentences, by people."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from holdfast.report.cells import Cells
+from holdfast.report.columns import part_order
+from holdfast.report.content import Block, Cell, Figure, Row, Section, Table
+from holdfast.report.numbers import BELOW, interval, percent
+from holdfast.report.scores import ADVGLUE, Column
+from holdfast.report.sketch import INK, shown_name, sketch, style_of
+from holdfast.statistics import wilson
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+LEVELS = ("word", "sentence", "human")
+MOST_FIGURES, MOST_MODELS = 7, 6
+HATCHES = ("", "//", "\\\\", "||", "--", "xx")
+
+
+@dataclass(frozen=True)
+class Bar:
+    """The share of one model on the rows of one level, with the interval of as many rows."""
+
+    value: float
+    low: float
+    high: float
+    majority: float | None
+    rows: int
+
+
+Bars = Mapping[tuple[str, str], Bar]
+"""Of model and level."""
+
+
+def levels(cells: Cells, hues: Mapping[str, int]) -> Section | None:
+    """Return a figure over all tasks together, and one for each."""
+    columns = [c for c in cells.columns if c.task.startswith(f"{ADVGLUE}/")]
+    columns = [c for c in columns if c.metric == "accuracy" and c.group in LEVELS]
+    tasks = sorted(dict.fromkeys(column.task for column in columns), key=part_order)
+    parts = [
+        (task.replace(f"{ADVGLUE}/", "AdvGLUE "), [c for c in columns if c.task == task])
+        for task in tasks
+    ]
+    whole = [("AdvGLUE, all tasks", columns)] if len(tasks) > 1 else []
+    figures: list[Block] = [
+        _figure(name, bars, cells.models, hues)
+        for name, members in [*whole, *parts][:MOST_FIGURES]
+        if (bars := _bars(cells, members))
+    ]
+    if not figures:
+        return None
+    lead = (
+        "Accuracy on AdvGLUE's rows by how they were made. The thick line across a group of bars "
+        "is what always answering the majority class scores on the same rows."
+    )
+    return Section("levels", "By level of the attack", lead, tuple(figures))
+
+
+def _bars(cells: Cells, columns: Sequence[Column]) -> dict[tuple[str, str], Bar]:
+    """Pool the rows of the tasks; of several trainings the mean, with the interval of one."""
+    found: dict[tuple[str, str], list[tuple[float, int, float | None]]] = defaultdict(list)
+    for column in columns:
+        for model, score in cells.scores(column).items():
+            part = (score.value, score.examples or 0, score.majority)
+            found[model, column.group].append(part)
+    return {key: bar for key, parts in found.items() if (bar := _pooled(parts))}
+
+
+def _pooled(parts: Sequence[tuple[float, int, float | None]]) -> Bar | None:
+    rows = sum(count for _, count, _ in parts)
+    if not rows:
+        return None
+    value = sum(share * count for share, count, _ in parts) / rows
+    known = [(m, count) for _, count, m in parts if m is not None]
+    majority = sum(m * count for m, count in known) / rows if len(known) == len(parts) else None
+    return Bar(value, *wilson(round(value * rows), rows), majority, rows)
+
+
+def _figure(name: str, bars: Bars, models: Sequence[str], hues: Mapping[str, int]) -> Figure:
+    present = [m for m in models if any((m, level) in bars for level in LEVELS)]
+    shown = [level for level in LEVELS if any((m, level) in bars for m in present)]
+    title = f"{name}: accuracy by level"
+    told = (f"{m}, {level}: {percent(b.value)}" for (m, level), b in bars.items() if m in present)
+    description = f"Bars by level, one for each model. {'; '.join(list(told)[:24])}."
+    drawn = present[:MOST_MODELS]
+    height = 0.6 + 0.22 * len(shown) * (len(drawn) + 1)
+    panel = partial(_panel, bars=bars, models=drawn, levels=shown, hues=hues)
+    drawing = sketch(title, description, panel, height)
+    note = "Intervals are Wilson's for the rows of one training."
+    if len(drawn) < len(present):
+        note += f" Drawn are the first {len(drawn)} of {len(present)} models."
+    return Figure(f"levels-{name}", drawing, _numbers(title, bars, present, shown), note)
+
+
+def _panel(
+    axes: "Axes",
+    bars: Bars,
+    models: Sequence[str],
+    levels: Sequence[str],
+    hues: Mapping[str, int],
+) -> None:
+    width = 0.8 / len(models)
+    for index, model in enumerate(models):
+        known = [(at, bars[model, lv]) for at, lv in enumerate(levels) if (model, lv) in bars]
+        places = [at - 0.4 + width * (index + 0.5) for at, _ in known]
+        values = [100 * bar.value for _, bar in known]
+        reach = [
+            [100 * (b.value - b.low) for _, b in known],
+            [100 * (b.high - b.value) for _, b in known],
+        ]
+        hue = hues.get(model, index)
+        axes.barh(
+            places,
+            values,
+            width * 0.92,
+            label=shown_name(model),
+            color=style_of(hue).color,
+            edgecolor=INK,
+            linewidth=0.4,
+            hatch=HATCHES[hue % len(HATCHES)],
+            xerr=reach,
+            error_kw={"elinewidth": 0.9, "ecolor": INK},
+        )
+    for at, level in enumerate(levels):
+        told = [bars[m, level].majority for m in models if (m, level) in bars]
+        if shares := [share for share in told if share is not None]:
+            axes.plot([100 * shares[0]] * 2, [at - 0.45, at + 0.45], color=INK, linewidth=2.2)
+    axes.set_yticks(range(len(levels)), levels)
+    axes.invert_yaxis()
+    axes.grid(visible=False, axis="y")
+    axes.set_xlim(0, 100)
+    axes.set_xlabel("accuracy, %")
+
+
+def _numbers(title: str, bars: Bars, models: Sequence[str], levels: Sequence[str]) -> Table:
+    rows = [Row(Cell(m), tuple(_cell(bars.get((m, level))) for level in levels)) for m in models]
+    known = [[b.majority for (_, lv), b in bars.items() if lv == level] for level in levels]
+    shares = [next((s for s in column if s is not None), None) for column in known]
+    baseline = tuple(Cell("") if s is None else Cell(percent(s)) for s in shares)
+    rows.append(Row(Cell("always the majority class"), baseline, "baseline"))
+    counts = [max(b.rows for (_, lv), b in bars.items() if lv == level) for level in levels]
+    head = [
+        Cell(level, detail=f"{count:,} rows") for level, count in zip(levels, counts, strict=True)
+    ]
+    return Table(f"{title}, in percent", (Cell("model"), *head), tuple(rows))
+
+
+def _cell(bar: Bar | None) -> Cell:
+    if bar is None:
+        return Cell("")
+    below = bar.majority is not None and bar.value < bar.majority
+    return Cell(percent(bar.value), interval(bar.low, bar.high), flag=BELOW if below else "")

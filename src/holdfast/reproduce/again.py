@@ -1,0 +1,214 @@
+"""Run the cell of a record again, from its configuration alone, and compare."""
+
+import dataclasses
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from holdfast.attack import Material
+from holdfast.errors import InputError, RunFailed
+from holdfast.evaluate import AdvGLUECell, AttackCell, CleanCell, Reading, Suite, evaluate
+from holdfast.record import Metric, RunRecord, decode, encode, read_record
+from holdfast.reproduce.cell import Probed
+from holdfast.reproduce.resources import Wanted, find_setting
+from holdfast.reproduce.run import Say, Workshop
+from holdfast.reproduce.samples import sample_folder
+from holdfast.train import TrainConfig, fine_tune
+
+Measured = CleanCell | AttackCell | AdvGLUECell
+KINDS = ("CleanCell", "AttackCell", "AdvGLUECell")
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A number of a record, and the same number now."""
+
+    before: Metric
+    now: float | None
+
+    @property
+    def inside(self) -> bool | None:
+        """Whether it lies in the record's interval; none: the record has no interval."""
+        low, high = self.before.low, self.before.high
+        if self.now is None or low is None or high is None:
+            return None
+        return low <= self.now <= high
+
+
+@dataclass(frozen=True)
+class Again:
+    """A record that was run again."""
+
+    file: Path
+    record: RunRecord
+    compared: tuple[Compared, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Whether every number that has an interval lies in it again."""
+        return all(one.inside is not False for one in self.compared)
+
+
+def run_again(file: Path, wanted: Wanted, *, say: Say = lambda _: None) -> Again:
+    """Train and measure what `file` records, anew.
+
+    Models, data and files are where the record says; `wanted` names those that have moved.
+    """
+    record = read_record(file)
+    say(f"{record.model}, {record.task}, seed {record.seed}: again, as {file} says")
+    if record.config.get("type") == "Probed":
+        now = _probed(record, wanted)
+    elif record.training is None:
+        raise InputError(
+            f"{file} does not say how its model was trained, so it cannot be run again; evaluate "
+            "checkpoints that lie beside their run.json."
+        )
+    elif record.kind == "training":
+        now = _trained(record, wanted)
+    else:
+        now = _evaluated(record, wanted)
+    pairs = [Compared(m, _value(now, m)) for m in record.metrics if m.value is not None]
+    return Again(file, record, tuple(pair for pair in pairs if _repeatable(pair.before)))
+
+
+def _repeatable(metric: Metric) -> bool:
+    """Whether a number is of the model, not of the machine it ran on."""
+    return metric.name not in ("latency_ms", "memory_mib")
+
+
+def _value(record: RunRecord, metric: Metric) -> float | None:
+    found = record.metric(metric.name, metric.group)
+    return None if found is None else found.value
+
+
+def _folder(record: RunRecord, wanted: Wanted) -> Path:
+    """Return a folder for this training: the cells of one model train it once."""
+    what = json.dumps([record.training or record.config, wanted.model, str(wanted.data)])
+    return wanted.output / "again" / hashlib.sha256(what.encode()).hexdigest()[:12]
+
+
+def _trained(record: RunRecord, wanted: Wanted) -> RunRecord:
+    config: TrainConfig = decode(TrainConfig, record.training, where="the training of the record")
+    data = config.data
+    if wanted.data is not None and data.folder is not None and not data.folder.is_dir():
+        data = dataclasses.replace(data, folder=wanted.data)
+    lexicon = _moved("lexicon", config.substitutions.lexicon, wanted)
+    moved = dataclasses.replace(
+        config,
+        model=wanted.model or config.model,
+        data=data,
+        substitutions=dataclasses.replace(config.substitutions, lexicon=lexicon),
+        output=_folder(record, wanted),
+    )
+    fine_tune(moved, progress=False)
+    return read_record(moved.output / "run.json")
+
+
+def _evaluated(record: RunRecord, wanted: Wanted) -> RunRecord:
+    kind = record.config.get("type")
+    if kind not in KINDS:
+        raise InputError(
+            f"The record is of a {kind}, which is not run again by itself; give the record of an "
+            "accuracy, of an attack, of a task of AdvGLUE, or of a training."
+        )
+    _trained(record, wanted)
+    cell: Any = decode(Measured, record.config, where="the configuration of the record")
+    model = _folder(record, wanted) / "model"
+    checkpoint = dataclasses.replace(cell.checkpoint, folder=model)
+    out = wanted.output / "again" / "records"
+    found = evaluate(checkpoint, _suite(cell, wanted), out)
+    same = [r for r in found if (r.task, r.attack) == (record.task, record.attack)]
+    if not same:
+        raise InputError(f"The evaluation gave no record of {record.task}; nothing to compare.")
+    return same[0]
+
+
+def _suite(cell: Measured, wanted: Wanted) -> Suite:
+    """Return the part of a suite that the cell is."""
+    read: dict[str, Any] = {"precision": cell.precision, "max_length": cell.max_length}
+    if isinstance(cell, AdvGLUECell):
+        file = cell.file if cell.file.is_file() else wanted.advglue or cell.file
+        return Suite(attacks=(), advglue=file, adaptive=False, cost=False, **read)
+    attacked = cell if isinstance(cell, AttackCell) else None
+    reading = cell.reading
+    return Suite(
+        tasks=() if reading.file else (reading.task,),
+        attacks=(attacked.attack,) if attacked else (),
+        seeds=(reading.seed,),
+        examples=reading.examples,
+        data=_data(reading, wanted),
+        file=reading.file,
+        texts=reading.texts or ("text",),
+        label=reading.label,
+        material=_material(attacked.material, wanted) if attacked else Material(),
+        moving=attacked.moving if attacked else "last",
+        adaptive=False,
+        stability=bool(attacked and attacked.stability),
+        cost=False,
+        **read,
+    )
+
+
+def _material(material: Material, wanted: Wanted) -> Material:
+    """Return the files an attack reads, where they are now."""
+    found = {name: _moved(name, path, wanted) for name, path in vars(material).items()}
+    return Material(**found)
+
+
+def _moved(name: str, path: Path | None, wanted: Wanted) -> Path | None:
+    """Return a file of a record; where it has gone, the one that `wanted` names or holds."""
+    if path is None or path.exists():
+        return path
+    given: Path | None = getattr(wanted, name, None)
+    if given is None and wanted.data is not None:
+        given = wanted.data / "substitutions" / path.name
+    return path if given is None else given
+
+
+def _data(reading: Reading, wanted: Wanted) -> Path | None:
+    """Return the folder of the examples; where it has gone, what `wanted` names."""
+    folder = reading.data
+    if folder is None or folder.is_dir() or wanted.data is None:
+        return folder
+    kind = folder.name if folder.parent.name == "samples" else ""
+    if kind in ("covered", "textfooler"):
+        return sample_folder(find_setting(wanted), reading.task, kind)  # type: ignore[arg-type]
+    return wanted.data
+
+
+def _probed(record: RunRecord, wanted: Wanted) -> RunRecord:
+    """Run a map of features or the growth of a perturbation again."""
+    probed: Probed = decode(Probed, record.config, where="the configuration of the record")
+    model, data = wanted.model or probed.model, probed.data
+    asked = dataclasses.replace(
+        wanted,
+        model=model,
+        data=wanted.data if data is not None and not data.is_dir() else data,
+        reading=probed.reading,
+        output=_folder(record, wanted),
+    )
+    cell = probed.cell
+    if cell.train is not None:
+        cell = dataclasses.replace(cell, train=dataclasses.replace(cell.train, model=model))
+    workshop = Workshop(find_setting(asked, pairs=True))
+    if failed := workshop.run([cell]):
+        raise RunFailed(failed[0])
+    place = workshop.records / record.model / str(record.seed) / f"{record.task}.json"
+    return read_record(place)
+
+
+def summary(again: Again) -> dict[str, Any]:
+    """Return what came out as plain values."""
+    return {
+        "file": str(again.file),
+        "model": again.record.model,
+        "task": again.record.task,
+        "attack": again.record.attack,
+        "seed": again.record.seed,
+        "holds": again.holds,
+        "metrics": [
+            {**encode(one.before), "now": one.now, "inside": one.inside} for one in again.compared
+        ],
+    }

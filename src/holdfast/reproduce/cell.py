@@ -1,0 +1,86 @@
+"""Cell: one training and what is measured of it; the unit that is resumed, shared and sharded."""
+
+import dataclasses
+import hashlib
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from holdfast.errors import InputError
+from holdfast.record import encode
+from holdfast.train import TrainConfig
+
+Sample = Literal["published", "covered", "textfooler"]
+Probe = Literal["growth", "features"]
+
+
+@dataclass(frozen=True)
+class Measure:
+    """What is measured of a model."""
+
+    task: str
+    """The known task whose published split is read and attacked."""
+    attacks: tuple[str, ...] = ()
+    """Names of attacks; the texts as they are are measured in any case."""
+    examples: int = 1000
+    """How many are drawn from the sample."""
+    sample: Sample = "published"
+    """The split itself; its texts that have language-model-filtered substitutes; or the thousand
+    that TextFooler was released with. Where a data folder lacks the last two: the first."""
+    evaluated: bool = True
+    """Whether the accuracy is measured at all; else the training or a probe is of interest."""
+    cost: bool = False
+    """Whether parameters, operations and latency are measured."""
+    advglue: bool = False
+    """Whether AdvGLUE's rows of the task are read, too."""
+    probes: tuple[Probe, ...] = ()
+    """What else: how a perturbation grows through the layers, a map of the features."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One model of a table."""
+
+    row: str
+    """What the records call the model; letters, digits, dots, dashes and spaces."""
+    columns: tuple[str, ...]
+    """Where in the table its numbers go."""
+    train: TrainConfig | None
+    """How it is trained; none: the pre-trained model is measured as it came."""
+    measure: Measure
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not re.fullmatch(r"\w[\w. -]*", self.row):
+            raise InputError(f"The row {self.row!r} cannot be the name of a folder.")
+
+    @property
+    def id(self) -> str:
+        """A name for its folder: the same wherever the same training is asked for."""
+        named = re.sub(r"[^a-z0-9]+", "-", self.row.lower()).strip("-")
+        return f"{named}-{self.measure.task}-s{self.seed}-{self._digest()}"
+
+    def _digest(self) -> str:
+        # Where it is written does not matter; what is measured of a training can grow.
+        what = (
+            self.measure if self.train is None else dataclasses.replace(self.train, output=Path())
+        )
+        return hashlib.sha256(json.dumps(encode(what)).encode()).hexdigest()[:8]
+
+
+@dataclass(frozen=True)
+class Probed:
+    """A cell and what it was run on: the configuration of a probe's record."""
+
+    cell: Cell
+    model: str
+    """The pre-trained checkpoint."""
+    data: Path | None
+    reading: Literal["word_level", "aligned"]
+
+
+def name_of(row: str) -> str:
+    """Return a row of a paper's table as the name of a model: `IM-BERT T=5, N=500` has signs."""
+    return " ".join(re.sub(r"[^\w. -]+", " ", row.replace("=", "")).split())

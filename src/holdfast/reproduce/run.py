@@ -1,0 +1,155 @@
+"""Run cells one after the other; what is done is not done again."""
+
+import dataclasses
+import json
+import logging
+import shutil
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from holdfast.attack import Material
+from holdfast.data import Example, Task, evaluation_split, find_task, read_split, sample
+from holdfast.errors import RunFailed
+from holdfast.evaluate import Checkpoint, Silent, Suite, evaluate
+from holdfast.record import RunRecord, encode, read_record, write_atomically, write_record
+from holdfast.reproduce.cell import Cell, Probed
+from holdfast.reproduce.probe_features import features_record, pretrained_victim
+from holdfast.reproduce.probe_growth import growth_record
+from holdfast.reproduce.rift import features
+from holdfast.reproduce.samples import sample_folder
+from holdfast.reproduce.setting import Setting
+from holdfast.reproduce.shard import alone
+from holdfast.train import fine_tune
+from holdfast.victim import ModelVictim, load
+
+_log = logging.getLogger(__name__)
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Workshop:
+    """Where cells are run."""
+
+    setting: Setting
+    say: Say = lambda _: None
+    """Told what begins."""
+
+    @property
+    def records(self) -> Path:
+        """Folder of all records."""
+        return self.setting.output / "records"
+
+    def place(self, cell: Cell) -> Path:
+        """Return the folder of a cell's training."""
+        return self.setting.output / "cells" / cell.id
+
+    def run(self, cells: Sequence[Cell]) -> list[str]:
+        """Run the cells and return a sentence for each that could not be finished."""
+        failed = []
+        with alone():
+            for number, cell in enumerate(cells, start=1):
+                self.say(f"cell {number} of {len(cells)}: {title(cell)}")
+                try:
+                    self._run(cell)
+                except RunFailed as error:  # the others do not depend on it
+                    failed.append(f"{title(cell)} failed: {error}")
+                    _log.warning("%s", failed[-1])
+        return failed
+
+    def _run(self, cell: Cell) -> None:
+        done = self.place(cell) / "done.json"
+        wanted = json.loads(json.dumps(encode(cell.measure)))
+        if done.is_file() and wanted in json.loads(done.read_text(encoding="utf-8")):
+            return
+        if cell.train is not None:
+            self._train(cell)
+            if cell.measure.evaluated:
+                self._evaluate(cell)
+        self._probe(cell)
+        earlier = json.loads(done.read_text(encoding="utf-8")) if done.is_file() else []
+        done.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(done, json.dumps([*earlier, wanted], indent=1) + "\n")
+
+    def _train(self, cell: Cell) -> None:
+        assert cell.train is not None
+        folder = self.place(cell) / "run"
+        fine_tune(dataclasses.replace(cell.train, output=folder), progress=False)
+        shutil.rmtree(folder / "checkpoints", ignore_errors=True)  # the best one is `model`
+        record = dataclasses.replace(read_record(folder / "run.json"), model=cell.row)
+        self._write(record, f"{cell.measure.task}/training.json")
+
+    def _evaluate(self, cell: Cell) -> None:
+        checkpoint = Checkpoint(cell.row, self.place(cell) / "run" / "model", cell.seed)
+        evaluate(checkpoint, suite_of(cell, self.setting), self.records, progress=Silent())
+
+    def _probe(self, cell: Cell) -> None:
+        if not cell.measure.probes:
+            return
+        setting = self.setting
+        probed = Probed(cell, setting.model, setting.data, setting.reading)
+        task, examples = self._examples(cell)
+        records = []
+        if "growth" in cell.measure.probes:
+            records.append(growth_record(probed, [example.texts[0] for example in examples]))
+        if "features" in cell.measure.probes:
+            chosen = features(setting)
+            records.append(features_record(probed, self._victim(cell), task, examples, chosen))
+        for record in records:
+            self._write(record, f"{record.task}.json")
+
+    def _victim(self, cell: Cell) -> ModelVictim:
+        if cell.train is not None:
+            return load(self.place(cell) / "run" / "model")
+        by_word = self.setting.reading == "word_level"
+        return pretrained_victim(self.setting.model, word_level=by_word)
+
+    def _examples(self, cell: Cell) -> tuple[Task, list[Example]]:
+        task = find_task(cell.measure.task)
+        folder = sample_folder(self.setting, task.name, cell.measure.sample)
+        found = read_split(task, evaluation_split(task, folder), folder).examples
+        count = min(cell.measure.examples, len(found))
+        return task, sample(found, count, seed=0)
+
+    def _write(self, record: RunRecord, name: str) -> None:
+        write_record(record, self.records / record.model / str(record.seed) / name)
+
+
+def title(cell: Cell) -> str:
+    """Return a cell in words."""
+    return f"{cell.row}, {cell.measure.task}, seed {cell.seed}"
+
+
+def suite_of(cell: Cell, setting: Setting) -> Suite:
+    """Return what an evaluation measures of a cell."""
+    measure, thorough = cell.measure, setting.budget.checks
+    return Suite(
+        tasks=(measure.task,),
+        attacks=measure.attacks,
+        examples=measure.examples,
+        data=sample_folder(setting, measure.task, measure.sample),
+        material=material_of(setting, measure.task, measure.attacks),
+        advglue=setting.advglue if measure.advglue else None,
+        adaptive=thorough,
+        stability=thorough,
+        cost=measure.cost,
+        precision=setting.precision,
+    )
+
+
+def material_of(setting: Setting, task: str, attacks: Iterable[str]) -> Material:
+    """Return of the files at hand those that some attack takes."""
+    attacks = tuple(attacks)
+    whole = Material(
+        lexicon=setting.lexicon,
+        allowed_sets=setting.allowed.get(task),
+        wordnet=setting.wordnet,
+        encoder=setting.encoder,
+    )
+    taken = {
+        name: path
+        for name, path in vars(whole).items()
+        if any(name not in whole.unused_by(attack) for attack in attacks)
+    }
+    return Material(**taken)

@@ -1,0 +1,98 @@
+"""Which examples are measured and attacked: a split, or the part of it that a protocol names.
+
+What differs from a split is written out as a data folder of its own, so that an evaluation reads it
+as it reads any other, and a reader can see what was attacked.
+"""
+
+import json
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from holdfast.data import Example, Task, demo_examples, find_task, read_split, sample
+from holdfast.errors import InputError
+from holdfast.record import write_atomically
+from holdfast.reproduce.cell import Sample
+from holdfast.reproduce.setting import Setting
+
+DEMO_TASKS = {"sst2": "validation", "imdb": "test"}
+"""Tasks that the demo's sentences can stand for, and the split that is measured."""
+DEMO_TEST = 2000
+_BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
+
+
+def demo_folder(output: Path) -> Path:
+    """Return where the demo's sentences lie as a data folder."""
+    return output / "data"
+
+
+def write_demo(output: Path) -> None:
+    """Write the demo's sentences as the splits of SST-2 and IMDB, as far as they are not there."""
+    folder = demo_folder(output)
+    files = [(find_task(name), split) for name, split in DEMO_TASKS.items()]
+    wanted = [(task, part) for task, split in files for part in (split, task.train)]
+    left = [at for at in wanted if not (folder / at[0].name / f"{at[1]}.jsonl").is_file()]
+    if not left:
+        return
+    _, examples = demo_examples()
+    drawn = sample(examples, len(examples), seed=0)
+    for task, part in left:
+        _write(folder, task, part, drawn[DEMO_TEST:] if part == task.train else drawn[:DEMO_TEST])
+
+
+def sample_folder(setting: Setting, task: str, wanted: Sample) -> Path | None:
+    """Return the data folder of a sample, written now if need be; none: the Hub's."""
+    if wanted == "covered" and task in setting.allowed:
+        return _covered(setting, find_task(task))
+    if wanted == "textfooler" and setting.textfooler is not None:
+        return _textfooler(setting, setting.textfooler)
+    return setting.data
+
+
+def _covered(setting: Setting, task: Task) -> Path:
+    """Write the test examples whose substitutes were filtered by the language model."""
+    folder = setting.output / "samples" / "covered"
+    if not (folder / task.name / f"{task.test}.jsonl").is_file():
+        path = setting.allowed[task.name]
+        try:
+            known = {letters(text) for text in json.loads(path.read_text(encoding="utf-8"))}
+        except (OSError, ValueError) as error:
+            raise InputError(f"The allowed sets {path} cannot be read ({error}).") from error
+        examples = read_split(task, str(task.test), setting.data).examples
+        found = [example for example in examples if letters(example.texts[-1]) in known]
+        # some reviews are in the test set twice; the files have them once
+        kept = list({tuple(map(letters, e.texts)): e for e in reversed(found)}.values())[::-1]
+        if not kept:
+            raise InputError(
+                f"None of the test examples of {task.name} is among the allowed sets {path}; give "
+                "those that belong to these examples, or none."
+            )
+        _write(folder, task, str(task.test), kept)
+    return folder
+
+
+def letters(text: str) -> str:
+    """Return the letters and digits of a text: so a text is found in files of allowed sets."""
+    return "".join(c.lower() for c in _BREAK.sub(" ", text) if c.isalnum())
+
+
+def _textfooler(setting: Setting, path: Path) -> Path:
+    """Write the reviews that TextFooler was released with; its lines are `label text`."""
+    folder, task = setting.output / "samples" / "textfooler", find_task("imdb")
+    if not (folder / task.name / f"{task.test}.jsonl").is_file():
+        lines = path.read_text(encoding="utf-8").splitlines()
+        parted = [line.partition(" ") for line in lines if line.strip()]
+        examples = [Example("", (text,), int(label)) for label, _, text in parted]
+        _write(folder, task, str(task.test), examples)
+    return folder
+
+
+def _write(folder: Path, task: Task, split: str, examples: Iterable[Example]) -> None:
+    path = folder / task.name / f"{split}.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    rows = (
+        {**dict(zip(task.texts, example.texts, strict=True)), task.label: example.label}
+        for example in examples
+    )
+    text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    write_atomically(path, text, shared=True)

@@ -1,0 +1,105 @@
+"""`holdfast reproduce`: the list, the explanation, the run, the same cell again."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from reproduce_tiny import prepare
+
+from holdfast import cli
+from holdfast.reproduce import REPRODUCTIONS
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory) -> Path:
+    return prepare(tmp_path_factory.mktemp("cli"))
+
+
+def arguments(place: Path, *words: str) -> list[str]:
+    given = {"model": "model", "data": "data", "output": "out", "wordnet": "data/wordnet"}
+    flags = [word for name, path in given.items() for word in (f"--{name}", str(place / path))]
+    return ["reproduce", *words, *flags, "--budget", "tiny"]
+
+
+def test_without_a_name_they_are_listed(capsys):
+    assert cli.main(["reproduce"]) == 0
+    listed = capsys.readouterr().out
+    assert all(name in listed for name in REPRODUCTIONS)
+    assert "IM-BERT, Table 2" in listed
+
+
+def test_an_explanation_tells_the_choices_and_the_cells(place, capsys):
+    assert cli.main(arguments(place, "imbert-table2", "--explain")) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "the same equation really solved" in told
+    assert "Epochs on so few examples." in told
+    assert "4 cells with the budget tiny" in told
+    assert "IM-BERT T5 N500, sst2, seed 0" in told
+    assert not (place / "out").exists()
+
+
+@pytest.mark.parametrize("name", REPRODUCTIONS)
+def test_every_recipe_can_be_explained(name, place, capsys):
+    assert cli.main(arguments(place, name, "--explain")) == 0
+    told = capsys.readouterr().out
+    assert REPRODUCTIONS[name].published.claims[0].split(",")[0] in " ".join(told.split())
+
+
+def test_who_has_no_model_is_told_of_the_papers(monkeypatch, capsys):
+    monkeypatch.setattr("holdfast.data.demo._MODEL", ("no-such-package", "0"))
+    assert cli.main(["reproduce", "imbert-table3", "--explain", "--budget", "full"]) == 0
+    told = capsys.readouterr().out
+    assert "45 cells with the budget full" in told  # nine rows, five seeds
+    assert cli.main(["reproduce", "imbert-table3", "--budget", "full"]) == 2
+    assert "no-such-package" in capsys.readouterr().err
+
+
+def test_a_run_prints_the_table_and_the_same_command_only_shows_it(place, capsys):
+    assert cli.main(arguments(place, "rift-figure2")) == 0
+    first = capsys.readouterr()
+    assert "(a) Distance over the training" in first.out
+    assert re.search(r"Standard +measured +0\.\d+", first.out)
+    assert "tokens 16 instead of 300" in " ".join(first.out.split())
+    assert "cell 4 of 4" in first.err
+    assert (place / "out" / "rift-figure2" / "report.html").is_file()
+    assert cli.main(arguments(place, "rift-figure2", "--json")) == 0
+    again = json.loads(capsys.readouterr().out)
+    assert again["missing"] == 0
+    assert again["reproduction"] == "rift-figure2"
+    entry = again["tables"][0]["entries"][0]
+    assert entry["measured"]["value"] > 0
+
+
+def test_a_record_is_run_again(place, tmp_path, capsys):
+    assert cli.main(arguments(place, "imbert-propositions")) == 0
+    record = place / "out" / "records" / "pre-trained" / "0" / "propositions.json"
+    capsys.readouterr()
+    words = ["reproduce", "--from-record", str(record), "--output", str(tmp_path)]
+    assert cli.main([*words, "--budget", "tiny"]) == 0
+    told = capsys.readouterr().out
+    assert "growth ImplicitEuler" in told
+    assert "no interval" in told
+    assert cli.main([*words, "--budget", "tiny", "--json"]) == 0
+    metrics = json.loads(capsys.readouterr().out)["metrics"]
+    assert [m["now"] for m in metrics] == pytest.approx([m["value"] for m in metrics])
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["imbert-table9"], "no reproduction 'imbert-table9'"),
+        (["imbert-table1", "--budget", "huge"], "small or full"),
+        (["imbert-table1", "--shard", "3/2"], "shard 3/2 does not exist"),
+        (["imbert-table1", "--seeds", "1", "1"], "each once"),
+        (["imbert-table1", "--attacked", "0"], "--attacked is 0"),
+        (["imbert-table1", "--data", "nowhere"], "data folder nowhere does not exist"),
+        (["imbert-table1", "--model", "./nowhere"], "nowhere"),
+        (["--from-record", "nowhere.json"], "nowhere.json cannot be read"),
+    ],
+)
+def test_bad_input_is_one_sentence(words, said, place, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["reproduce", *words]) == 2
+    assert said in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,512 @@
+"""A suite over tiny checkpoints: cells, records, resuming, what is refused, what is compared."""
+
+import contextlib
+import dataclasses
+import json
+from pathlib import Path
+
+import pytest
+from evaluate_tiny import NAMES, run_json, write_advglue, write_data, write_run
+
+from holdfast.attack import Material
+from holdfast.commands.evaluate_text import shown
+from holdfast.data import find_task
+from holdfast.errors import InputError, RunFailed
+from holdfast.evaluate import (
+    AttackCell,
+    Cell,
+    Checkpoint,
+    Measured,
+    Suite,
+    evaluate,
+    evaluate_all,
+    read_checkpoints,
+)
+from holdfast.evaluate.comparing import findings, grouped, pooled, unmatched
+from holdfast.evaluate.drawing import draw
+from holdfast.evaluate.fitting import codes, fit
+from holdfast.record import Metric, OutcomesFile, RunRecord, decode, find_records, read_record
+
+
+@pytest.fixture(scope="module")
+def ground(tmp_path_factory) -> Path:
+    """Two runs that differ in the seed, one for a pair task, data, a lexicon, AdvGLUE."""
+    folder = write_data(tmp_path_factory.mktemp("evaluate"))
+    write_run(folder / "plain")
+    write_run(folder / "other", seed=3)
+    write_run(folder / "mnli", task="mnli", labels=("contradiction", "neutral", "entailment"))
+    write_advglue(folder / "dev_ann.json")
+    return folder
+
+
+def suite(ground: Path, **settings) -> Suite:
+    fast = {"cost": False, "stability": False, "adaptive": False, "examples": 6}
+    material = Material(lexicon=ground / "lexicon.json")
+    fixed = {"tasks": ("sst2",), "data": ground, "material": material}
+    return Suite(**{**fixed, **fast, **settings})
+
+
+def plain(ground: Path) -> Checkpoint:
+    return Checkpoint.read(f"plain={ground / 'plain'}")
+
+
+class Told:
+    """Remembers how an evaluation went, and ends it after some outcomes of an attack."""
+
+    def __init__(self, limit: int = 10**9) -> None:
+        self.limit, self.cells, self.done_before = limit, [], []
+
+    def expect(self, cells: int) -> None:
+        self.expected = cells
+
+    def cell(self, title: str, examples: int, attacks: int = 1):
+        self.cells.append(title)
+        return contextlib.nullcontext(self.watch)
+
+    def watch(self, outcome: object) -> None:
+        self.limit -= 1
+        if self.limit < 0:
+            raise KeyboardInterrupt
+
+    def done(self, record: RunRecord, path: Path, *, before: bool) -> None:
+        self.done_before.append(before)
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    found = (path for path in folder.rglob("*") if path.is_file())
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(found)}
+
+
+# Checkpoints -----------------------------------------------------------------------------------
+
+
+def test_a_checkpoint_knows_its_name_and_seed(ground: Path) -> None:
+    assert Checkpoint.read(str(ground / "other")) == Checkpoint(
+        "other", ground / "other" / "model", 3
+    )
+    assert plain(ground) == Checkpoint("plain", ground / "plain" / "model", 0)
+    many = read_checkpoints([f"all={ground}/*/model"])
+    assert [(one.name, one.seed) for one in many] == [("all", 0), ("all", 3), ("all", 0)]
+
+
+def test_a_broken_run_json_leaves_the_seed_unknown(tmp_path: Path, caplog) -> None:
+    write_run(tmp_path / "run")
+    (tmp_path / "run" / "run.json").write_text("{")
+    found = Checkpoint.read(str(tmp_path / "run" / "model"))
+    assert (found.name, found.seed) == ("run", None)
+    assert "is not known" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("spec", "words"),
+    [("nowhere", "no checkpoint at nowhere"), ("a=nowhere/*", "no checkpoint at nowhere")],
+)
+def test_a_missing_checkpoint_is_said(spec: str, words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        read_checkpoints([spec])
+
+
+def test_a_name_must_be_fit_for_a_folder(ground: Path) -> None:
+    with pytest.raises(InputError, match="use letters"):
+        Checkpoint("../up", ground / "plain" / "model")
+
+
+# Labels and tasks ------------------------------------------------------------------------------
+
+
+def test_labels_are_matched_by_name_whatever_their_order() -> None:
+    assert codes(find_task("sst2"), ("NEGATIVE", "POSITIVE")) == (0, 1)
+    assert codes(find_task("sst2"), ("LABEL_0", "LABEL_1")) == (0, 1)
+    assert codes(find_task("mnli"), ("contradiction", "neutral", "entailment")) == (2, 1, 0)
+    assert codes(find_task("qnli"), ("Entailment", "not entailment")) == (0, 1)
+    assert codes(find_task("sst2"), ("bad", "good")) is None
+    assert codes(find_task("mnli"), ("negative", "positive")) is None
+
+
+def test_examples_get_the_codes_of_the_model(ground: Path) -> None:
+    cell = suite(ground)
+    reading = next(_readings(cell))
+    straight, turned = draw(reading, NAMES), draw(reading, NAMES[::-1])
+    assert [e.label for e in straight.examples] == [1 - e.label for e in turned.examples]
+    assert turned.task.labels == NAMES[::-1]
+    assert straight.sha256 == turned.sha256  # so that both models can be compared
+
+
+def _readings(suite: Suite):
+    from holdfast.evaluate.cells import cells_of
+
+    made = cells_of(Checkpoint("a", Path("a")), suite, suite.tasks, ())
+    return (cell.reading for cell in made)
+
+
+def test_a_checkpoint_without_the_labels_is_refused(ground: Path) -> None:
+    with pytest.raises(InputError, match="has the labels contradiction, neutral, entailment"):
+        fit([Checkpoint.read(str(ground / "mnli"))], suite(ground))
+    with pytest.raises(InputError, match="No checkpoint has the labels of the task mnli"):
+        fit([plain(ground)], suite(ground, tasks=("sst2", "mnli")))
+
+
+def test_each_checkpoint_of_a_row_gets_its_own_task(ground: Path, tmp_path: Path) -> None:
+    entails = ("entailment", "not_entailment")
+    for task in ("rte", "qnli"):
+        write_run(tmp_path / task, task=task, labels=entails)
+    row = [Checkpoint.read(f"row={tmp_path / task}") for task in ("rte", "qnli")]
+    found = fit(row, suite(ground, tasks=("rte", "qnli"), advglue=ground / "dev_ann.json"))
+    assert [one.tasks for one in found] == [("rte",), ("qnli",)]
+    assert [one.parts for one in found] == [("rte",), ("qnli",)]
+    (alone,) = fit(row[:1], suite(ground, tasks=("rte", "qnli")))
+    assert alone.tasks == ("rte", "qnli")
+
+
+def test_two_checkpoints_in_one_place_are_refused(ground: Path, tmp_path: Path) -> None:
+    write_run(tmp_path / "twin")
+    pair = [plain(ground), Checkpoint.read(f"plain={tmp_path / 'twin'}")]
+    with pytest.raises(InputError, match="both called plain and have the seed 0"):
+        fit(pair, suite(ground))
+
+
+def test_advglue_of_an_unknown_task_goes_by_the_labels(ground: Path, tmp_path: Path) -> None:
+    only = suite(ground, tasks=(), advglue=ground / "dev_ann.json")
+    write_run(tmp_path / "reviews", task="reviews")
+    (found,) = fit([Checkpoint.read(str(tmp_path / "reviews"))], only)
+    assert found.parts == ("sst2",)
+    (found,) = fit([Checkpoint.read(str(ground / "mnli"))], only)
+    assert found.parts == ("mnli", "mnli-mm")
+    write_run(tmp_path / "pairs", task="pairs", labels=("entailment", "not_entailment"))
+    with pytest.raises(InputError, match="fit several"):
+        fit([Checkpoint.read(str(tmp_path / "pairs"))], only)
+
+
+# Suites ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"tasks": ()}, "names nothing to evaluate on"),
+        ({"tasks": ("sst3",)}, "no task 'sst3'"),
+        ({"attacks": ("pwws",)}, "did you mean pwws_rift or pwws_ren"),
+        ({"attacks": ("hull", "hull")}, "name hull twice"),
+        ({"examples": 0}, "at least one"),
+        ({"clean_examples": 0}, "at least one"),
+        ({"seeds": ()}, "at least one"),
+        ({"material": Material(vectors=Path("x"))}, "takes vectors"),
+        ({"file": Path("sst2.csv")}, "rename it"),
+    ],
+)
+def test_a_suite_that_cannot_be_is_refused(settings, words: str, ground: Path) -> None:
+    with pytest.raises(InputError, match=words):
+        suite(ground, **settings)
+
+
+# Records ---------------------------------------------------------------------------------------
+
+
+def test_a_record_holds_what_is_needed_to_believe_it(ground: Path, tmp_path: Path) -> None:
+    records = evaluate(plain(ground), suite(ground), tmp_path)
+    clean, attacked = records
+    assert (clean.task, clean.attack, clean.model, clean.seed) == ("sst2", None, "plain", 0)
+    assert attacked.attack == "pwws_rift"
+    cell = decode(AttackCell, attacked.config)
+    assert cell.checkpoint == plain(ground)
+    assert isinstance(decode(Cell, attacked.config), AttackCell)
+    assert cell.reading.examples == 6
+    assert attacked.training == run_json(0, "sst2")["config"]
+    assert {"data", "model", "lexicon", "attack"} <= attacked.checksums.keys()
+    assert attacked.checksums["data"] == clean.checksums["data"]
+    assert attacked.seeds == {"sample": 0, "attack": 0}
+    assert attacked.environment["packages"]["torch"]
+    assert (attacked.device, attacked.seconds > 0) == ("cpu", True)
+    assert find_records([tmp_path]).problems == ()
+    assert read_record(tmp_path / "plain" / "0" / "sst2" / "pwws_rift-0.json") == attacked
+
+
+def test_the_numbers_are_those_of_the_outcomes(ground: Path, tmp_path: Path) -> None:
+    _, record = evaluate(plain(ground), suite(ground), tmp_path)
+    outcomes = list(OutcomesFile(tmp_path / "plain" / "0" / "sst2" / record.outcomes))
+    under = record.metric("accuracy_under_attack")
+    assert under.count == sum(outcome.survived for outcome in outcomes)
+    assert (under.total, under.majority, under.chance) == (6, _majority(outcomes), 0.5)
+    assert under.low < under.value < under.high
+    assert record.marks["accuracy_under_attack"].count("1") == under.count
+    assert record.marks["accuracy"].count("1") == record.metric("accuracy").count
+    won = [len(outcome.changes) for outcome in outcomes if outcome.adversarial]
+    assert record.metric("changed_words").value == pytest.approx(sum(won) / len(won))
+    assert record.metric("success_rate").total == record.metric("accuracy").count
+
+
+def _majority(outcomes) -> float:
+    ones = sum(outcome.label for outcome in outcomes)
+    return max(ones, len(outcomes) - ones) / len(outcomes)
+
+
+def test_a_file_of_ones_own_is_evaluated(ground: Path, tmp_path: Path) -> None:
+    own = suite(ground, tasks=(), file=ground / "own.csv", attacks=(), examples=None)
+    (record,) = evaluate(plain(ground), own, tmp_path)
+    assert (record.task, record.metric("accuracy").count) == ("own", 16)
+    assert record.metric("accuracy").total == 20
+
+
+def test_more_examples_may_count_without_an_attack(ground: Path, tmp_path: Path) -> None:
+    clean, attacked = evaluate(plain(ground), suite(ground, clean_examples=None), tmp_path)
+    assert (clean.metric("accuracy").total, attacked.metric("accuracy").total) == (20, 6)
+    told = shown([clean, attacked], "plain", tmp_path)
+    assert told.startswith("sst2: 20 examples, 6 of them attacked. Always answering")
+
+
+def test_stability_and_cost_are_measured_unless_left_out(ground: Path, tmp_path: Path) -> None:
+    clean, attacked = evaluate(plain(ground), suite(ground, cost=True, stability=True), tmp_path)
+    assert clean.metric("parameters").value > 0
+    moved = [line for line in attacked.series if line.group == ""]
+    assert [line.name for line in moved] == ["moved_attack", "moved_random"]
+    with pytest.raises(InputError, match="cost was True and is False"):
+        evaluate(plain(ground), suite(ground), tmp_path)
+
+
+def test_a_task_without_an_attackable_text_is_said(ground: Path, tmp_path: Path) -> None:
+    lexicon = tmp_path / "lexicon.json"
+    lexicon.write_text(json.dumps({"zebra": ["horse"]}))
+    nothing = suite(ground, material=Material(lexicon=lexicon))
+    _, record = evaluate(plain(ground), nothing, tmp_path / "out")
+    assert any("may change no word of any of these texts" in note for note in record.notes)
+    under = record.metric("accuracy_under_attack")
+    assert under.value == record.metric("accuracy").value
+    assert record.metric("changed_words").value is None
+
+
+def test_another_task_than_the_trained_one_is_noted(ground: Path, tmp_path: Path) -> None:
+    write_run(tmp_path / "run", task="imdb")
+    (record,) = evaluate(
+        Checkpoint.read(str(tmp_path / "run")), suite(ground, attacks=()), tmp_path / "out"
+    )
+    assert record.notes[0] == "The model was trained on imdb and is evaluated on sst2."
+
+
+def test_the_file_of_the_training_is_noted(ground: Path, tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", task="own")
+    record = run_json(0, "own")
+    record["config"]["data"] = {"file": str(ground / "own.csv")}
+    (run / "run.json").write_text(json.dumps(record))
+    own = suite(ground, tasks=(), attacks=(), file=ground / "own.csv")
+    (found,) = evaluate(Checkpoint.read(str(run)), own, tmp_path / "out")
+    assert found.notes[0].startswith("The model was trained on a part of this very file")
+
+
+# Resuming --------------------------------------------------------------------------------------
+
+
+def test_a_killed_evaluation_goes_on_where_it_stopped(ground: Path, tmp_path: Path) -> None:
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    evaluate(plain(ground), suite(ground), whole)
+    with pytest.raises(KeyboardInterrupt):
+        evaluate(plain(ground), suite(ground), killed, progress=Told(limit=3))
+    assert (killed / "plain" / "0" / "sst2" / "clean-0.json").is_file()
+    again = Told()
+    evaluate(plain(ground), suite(ground), killed, progress=again)
+    assert again.done_before == [True, False]
+    assert again.cells == ["plain (seed 0), sst2, pwws_rift"]
+    outcomes = "plain/0/sst2/pwws_rift-0.outcomes.jsonl"
+    assert files(killed)[outcomes] == files(whole)[outcomes]
+    assert files(killed).keys() == files(whole).keys()
+
+
+def test_finished_cells_are_not_run_again_and_new_ones_are(ground: Path, tmp_path: Path) -> None:
+    evaluate(plain(ground), suite(ground), tmp_path)
+    before, told = files(tmp_path), Told()
+    more = suite(ground, attacks=("pwws_rift", "beam"), seeds=(0, 1))
+    evaluate(plain(ground), more, tmp_path, progress=told)
+    assert told.done_before == [True, True, False, False, False, False]
+    assert told.expected == 6
+    assert before.items() <= files(tmp_path).items()
+
+
+def test_what_lies_elsewhere_but_is_the_same_is_the_same_cell(ground: Path, tmp_path: Path) -> None:
+    evaluate(plain(ground), suite(ground), tmp_path / "out")
+    moved = tmp_path / "moved.json"
+    moved.write_bytes((ground / "lexicon.json").read_bytes())
+    told = Told()
+    same = suite(ground, material=Material(lexicon=moved))
+    evaluate(plain(ground), same, tmp_path / "out", progress=told)
+    assert told.done_before == [True, True]
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"examples": 5}, "the examples were others; reading.examples was 6 and is 5"),
+        ({"max_length": 32}, "read its texts in another way; max_length was not set and is 32"),
+    ],
+)
+def test_another_evaluation_in_the_same_place_is_refused(
+    settings, words: str, ground: Path, tmp_path: Path
+) -> None:
+    evaluate(plain(ground), suite(ground, attacks=()), tmp_path)
+    before = files(tmp_path)
+    with pytest.raises(InputError, match=words):
+        evaluate(plain(ground), suite(ground, attacks=(), **settings), tmp_path)
+    assert files(tmp_path) == before
+
+
+def test_another_model_or_lexicon_in_the_same_place_is_refused(
+    ground: Path, tmp_path: Path
+) -> None:
+    evaluate(plain(ground), suite(ground), tmp_path / "out")
+    twin = Checkpoint("plain", ground / "other" / "model", 0)
+    with pytest.raises(InputError, match="the model was another one"):
+        evaluate(twin, suite(ground), tmp_path / "out")
+    lexicon = tmp_path / "lexicon.json"
+    lexicon.write_text(json.dumps({"film": ["movie"]}))
+    with pytest.raises(InputError, match="the lexicon was another"):
+        evaluate(plain(ground), suite(ground, material=Material(lexicon=lexicon)), tmp_path / "out")
+
+
+def test_lost_outcomes_are_made_again(ground: Path, tmp_path: Path) -> None:
+    evaluate(plain(ground), suite(ground), tmp_path)
+    outcomes = tmp_path / "plain" / "0" / "sst2" / "pwws_rift-0.outcomes.jsonl"
+    before = outcomes.read_bytes()
+    outcomes.unlink()
+    evaluate(plain(ground), suite(ground), tmp_path)
+    assert outcomes.read_bytes() == before
+
+
+def test_outcomes_that_do_not_hold_are_put_aside(ground: Path, tmp_path: Path) -> None:
+    evaluate(plain(ground), suite(ground), tmp_path)
+    folder = tmp_path / "plain" / "0" / "sst2"
+    outcomes = folder / "pwws_rift-0.outcomes.jsonl"
+    header, first, *rest = outcomes.read_text().splitlines()
+    wrong = json.loads(first) | {"words": 99}
+    outcomes.write_text("\n".join([header, json.dumps(wrong), *rest]) + "\n")
+    (folder / "pwws_rift-0.json").unlink()
+    with pytest.raises(RunFailed, match=r"They were moved to .*refused"):
+        evaluate(plain(ground), suite(ground), tmp_path)
+    assert not (folder / "pwws_rift-0.json").exists()
+    assert len(evaluate(plain(ground), suite(ground), tmp_path)) == 2
+
+
+def test_everything_is_read_before_anything_is_measured(ground: Path, tmp_path: Path) -> None:
+    bad = tmp_path / "bad.csv"
+    bad.write_text("text,label\na film,purple\n")
+    with pytest.raises(InputError, match="'purple'"):
+        evaluate(plain(ground), suite(ground, file=bad), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_processes_share_the_attack_and_the_first_writes(
+    ground: Path, tmp_path: Path, monkeypatch
+) -> None:
+    alone = evaluate(plain(ground), suite(ground), tmp_path / "one")
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    monkeypatch.setenv("RANK", "1")
+    assert evaluate(plain(ground), suite(ground), tmp_path / "two") == []
+    assert not list((tmp_path / "two").rglob("*.json"))
+    monkeypatch.setenv("RANK", "0")
+    together = evaluate(plain(ground), suite(ground), tmp_path / "two")
+    assert [record.metrics for record in together] == [record.metrics for record in alone]
+
+
+# Several checkpoints ---------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def compared(ground: Path, tmp_path_factory) -> list[RunRecord]:
+    """Two rows of two seeds each, on two samples."""
+    out = tmp_path_factory.mktemp("compared")
+    runs = {("a", 0): "plain", ("a", 3): "other", ("b", 0): "other", ("b", 3): "plain"}
+    checkpoints = [
+        Checkpoint(name, ground / run / "model", seed) for (name, seed), run in runs.items()
+    ]
+    return evaluate_all(checkpoints, suite(ground, seeds=(0, 1), examples=8), out)
+
+
+def test_records_of_the_same_examples_are_compared(compared: list[RunRecord]) -> None:
+    found = findings(compared, "a")
+    assert [(f.group.attack, f.group.sample) for f in found] == [
+        (None, 0),
+        ("pwws_rift", 0),
+        (None, 1),
+        ("pwws_rift", 1),
+    ]
+    assert {f.metric for f in found} == {"accuracy", "accuracy_under_attack"}
+    assert {f.comparison.corrected_for for f in found} == {4}
+    assert all(f.comparison.difference.value == 0 for f in found)  # the same two models
+    assert found[0].sentence().startswith("sst2, clean: No difference between b and a")
+    assert "2 seeds" in found[0].sentence()
+
+
+def test_seeds_are_taken_together_with_an_interval_of_their_own(compared: list[RunRecord]) -> None:
+    group = grouped(compared)[0]
+    one = [record.metric("accuracy") for record in group.models["a"]]
+    both = pooled(group.models["a"], "accuracy")
+    assert both.value == pytest.approx((one[0].value + one[1].value) / 2)
+    assert both.low < both.value < both.high
+    assert both.majority == one[0].majority
+    assert pooled(group.models["a"][:1], "accuracy") == one[0]
+    assert pooled(group.models["a"], "f1") is None
+
+
+def test_other_examples_are_not_compared(compared: list[RunRecord]) -> None:
+    alien = [
+        dataclasses.replace(record, model="c", checksums={"data": f"x{record.seeds['sample']}"})
+        for record in compared
+        if record.model == "b"
+    ]
+    assert {f.comparison.first for f in findings([*compared, *alien], "a")} == {"b"}
+    told = unmatched([*compared, *alien], "a")
+    assert len(told) == 4
+    assert told[0].startswith("sst2, clean: c was measured on other examples than a")
+
+
+def test_the_reference_must_be_there(ground: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="reference 'rift' is no checkpoint"):
+        evaluate_all([plain(ground)], suite(ground, reference="rift"), tmp_path)
+
+
+def test_the_adaptive_check_learns_of_attacks_that_are_added(
+    ground: Path, tmp_path: Path, monkeypatch
+) -> None:
+    told: list[dict[str, object]] = []
+
+    def adaptive(victim, examples, material, **settings) -> Measured:
+        told.append(settings)
+        withstood = [Metric("white_box_accuracy", 1.0, count=6, total=6, group="hull")]
+        return Measured((*withstood, Metric("white_box_accuracy", 1.0)), notes=("Before.",))
+
+    monkeypatch.setattr("holdfast.evaluate.adapting.adaptive", adaptive)
+    one = suite(ground, adaptive=True, attacks=("random_search",))
+    *_, first = evaluate(plain(ground), one, tmp_path)
+    assert set(told[0]["black_box"]) == {"random_search"}
+    assert first.notes == ("Before.",)
+    two = suite(ground, adaptive=True, attacks=("random_search", "beam"))
+    *_, second = evaluate(plain(ground), two, tmp_path)
+    assert len(told) == 1  # it was not run again
+    assert second.notes[0] == "Before."
+    assert {"random_search", "beam"} == {n.split(",")[0].split()[-1] for n in second.notes[1:]}
+    assert read_record(tmp_path / "plain" / "0" / "sst2" / "adaptive-0.json") == second
+
+
+# AdvGLUE ---------------------------------------------------------------------------------------
+
+
+def test_a_checkpoint_is_put_to_its_own_task_of_advglue(ground: Path, tmp_path: Path) -> None:
+    only = suite(ground, tasks=(), attacks=(), advglue=ground / "dev_ann.json")
+    (record,) = evaluate(plain(ground), only, tmp_path)
+    assert record.task == "advglue/sst2"
+    assert record.metric("accuracy").total == 4
+    assert record.metric("accuracy", "word").total == 2
+    assert record.metric("paired_accuracy") is not None
+    assert files(tmp_path).keys() == {"plain/0/advglue/sst2.json"}
+
+
+def test_one_checkpoint_for_each_task_gives_the_total(ground: Path, tmp_path: Path) -> None:
+    for task in ("sst2", "qqp", "mnli", "qnli", "rte"):
+        write_run(tmp_path / "runs" / task, task=task, labels=find_task(task).labels)
+    only = suite(ground, tasks=(), attacks=(), advglue=ground / "dev_ann.json")
+    checkpoints = read_checkpoints([f"row={tmp_path}/runs/*"])
+    *parts, total = evaluate_all(checkpoints, only, tmp_path / "out")
+    assert len(parts) == 6
+    assert total.task == "advglue"
+    mean = sum(record.metric("accuracy").value for record in parts) / 6
+    assert total.metric("plain_mean").value == pytest.approx(mean)
+    assert total.metric("official_score").low is not None
+    again = evaluate_all(checkpoints, only, tmp_path / "out")
+    assert again[-1].metrics == total.metrics
