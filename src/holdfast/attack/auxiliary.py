@@ -21,6 +21,7 @@ from holdfast.errors import InputError
 from holdfast.implicit import require_safetensors
 from holdfast.implicit.layers import positions
 from holdfast.implicit.quiet import quiet_transformers
+from holdfast.victim.checkpoint import default_device
 from holdfast.victim.lanes import Lanes, Shape
 
 Kind = Literal["encoder", "causal", "masked"]
@@ -82,7 +83,7 @@ def load_auxiliary(folder: ModelFolder, kind: Kind) -> Auxiliary:
     """Return the model of a folder, on a GPU where there is one."""
     path = folder.source
     require_safetensors(path)
-    device = "cuda" if torch.cuda.is_available() else "cpu"
+    device = default_device()
     try:
         with quiet_transformers(), warnings.catch_warnings():
             warnings.simplefilter("ignore")

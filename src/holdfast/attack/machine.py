@@ -39,4 +39,6 @@ def fitting_workers(attack: Attack, victim: Victim) -> int:
     plain &= isinstance(attack.search, PWWS | Genetic | Beam | RandomSearch)
     model = getattr(victim, "model", None)
     helped = plain and model is not None and model.device.type == "cuda"
-    return max(0, min(MOST_WORKERS, (os.cpu_count() or 1) - 2)) if helped else 0
+    # processes of one machine share its cores
+    cores = (os.cpu_count() or 1) // int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
+    return max(0, min(MOST_WORKERS, cores - 2)) if helped else 0

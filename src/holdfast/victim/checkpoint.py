@@ -33,7 +33,7 @@ def load(
     wording = Wording.load(path)
     settings = wording.settings
     trained = None if settings is None else settings.max_length
-    model = _model(path).to(device or _device())
+    model = _model(path).to(device or default_device())
     return ModelVictim(
         model,
         _tokenizer(path),
@@ -78,7 +78,8 @@ def _tokenizer(path: Path) -> Any:
         ) from error
 
 
-def _device() -> torch.device:
+def default_device() -> torch.device:
+    """Return the GPU of this process where there is one, as torchrun numbers them."""
     if not torch.cuda.is_available():
         return torch.device("cpu")
     return torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")))

@@ -5,7 +5,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -14,7 +14,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from holdfast.data import ensure_padding
 from holdfast.errors import InputError
-from holdfast.implicit import connected
+from holdfast.implicit import Connected, connected
 from holdfast.implicit.layers import positions
 from holdfast.record import encode
 from holdfast.text import CanonicalMap, Words
@@ -42,6 +42,14 @@ class WholeTexts:
 
     space: Space
     keys: NDArray[np.uint64]
+
+
+class _Recordings(NamedTuple):
+    """Forward passes as they were recorded, and of what."""
+
+    handle: Connected | None
+    device: torch.device
+    replay: Replay
 
 
 class ModelVictim:
@@ -73,6 +81,7 @@ class ModelVictim:
         self.shape = Shape(self.max_length, batch_tokens or budget, multiple, padding)
         self._typed = "token_type_ids" in self.tokenizer.model_input_names
         self.word_level = word_level
+        self._recordings: _Recordings | None = None
         self._texts: Pieces | WordLevel = (WordLevel if word_level else Pieces)(
             self.tokenizer, self.max_length
         )
@@ -198,12 +207,16 @@ class ModelVictim:
         tokens, lengths = torch.from_numpy(batch.tokens), torch.from_numpy(batch.lengths)
         device = self.model.device
         if device.type == "cuda":
-            return self._replay(tokens.pin_memory(), lengths.pin_memory())
+            return self._replay()(tokens.pin_memory(), lengths.pin_memory())
         return self.forward(tokens.to(device), lengths.to(device))
 
-    @cached_property
     def _replay(self) -> Replay:
-        return Replay(self.forward, possible=connected(self.model) is None)
+        """Return the recordings; new ones once the model was moved or connected."""
+        known, handle, device = self._recordings, connected(self.model), self.model.device
+        if known is None or known.handle is not handle or known.device != device:
+            made = Replay(self.forward, device, possible=handle is None)
+            self._recordings = known = _Recordings(handle, device, made)
+        return known.replay
 
     def forward(self, tokens: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
         """Return the log-probabilities of a padded batch, on the model's device."""

@@ -99,10 +99,11 @@ class ModelSession:
         if not found.is_cuda:
             self._running.append(_Running(batch.tickets, found.cpu(), None))
             return
-        answers = torch.empty(found.shape, dtype=found.dtype, pin_memory=True)
-        answers.copy_(found, non_blocking=True)
-        done = torch.cuda.Event()  # type: ignore[no-untyped-call]
-        done.record()
+        with torch.cuda.device(found.device):
+            answers = torch.empty(found.shape, dtype=found.dtype, pin_memory=True)
+            answers.copy_(found, non_blocking=True)
+            done = torch.cuda.Event()  # type: ignore[no-untyped-call]
+            done.record()
         self._running.append(_Running(batch.tickets, answers, done))
 
 

@@ -6,8 +6,10 @@ it. A model that looks at its own numbers on the way, as one with a connection d
 recorded: it is run as it is.
 """
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -15,6 +17,8 @@ from torch import Tensor
 Forward = Callable[[Tensor, Tensor], Tensor]
 
 WARM_UP = 2  # passes before the recording: libraries choose kernels and take memory in the first
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,40 +32,55 @@ class Recorded:
 
 
 class Replay:
-    """Runs batches on a GPU; the answers stand until the next batch of the same shape."""
+    """Runs batches on one GPU.
 
-    def __init__(self, forward: Forward, *, possible: bool) -> None:
+    Recordings share their memory, so the answers of one stand until the next is played: whoever
+    wants them queues a copy on the same stream before that.
+    """
+
+    def __init__(self, forward: Forward, device: torch.device, *, possible: bool) -> None:
         """Take the forward pass; `possible`: it may be recorded, unless a trial shows otherwise."""
-        self._forward, self._possible = forward, possible
+        self._forward, self._device, self._possible = forward, device, possible
         self._recorded: dict[tuple[int, ...], Recorded] = {}
-        self._pool = torch.cuda.graph_pool_handle() if possible else None
+        self._pool: Any = None
 
     def __call__(self, tokens: Tensor, lengths: Tensor) -> Tensor:
         """Return the answers for a batch in pinned memory, before they are computed."""
-        shape = tuple(tokens.shape)
-        if self._possible and shape not in self._recorded:
-            self._record(tokens, lengths)
-        if not self._possible:
-            return self._forward(tokens.cuda(non_blocking=True), lengths.cuda(non_blocking=True))
-        recorded = self._recorded[shape]
-        recorded.tokens.copy_(tokens, non_blocking=True)
-        recorded.lengths.copy_(lengths, non_blocking=True)
-        recorded.graph.replay()
-        return recorded.answers
+        with torch.cuda.device(self._device):
+            shape = tuple(tokens.shape)
+            if self._possible and shape not in self._recorded:
+                self._record(tokens.to(self._device), lengths.to(self._device))
+            if shape not in self._recorded:
+                return self._forward(self._moved(tokens), self._moved(lengths))
+            recorded = self._recorded[shape]
+            recorded.tokens.copy_(tokens, non_blocking=True)
+            recorded.lengths.copy_(lengths, non_blocking=True)
+            recorded.graph.replay()
+            return recorded.answers
+
+    def _moved(self, tensor: Tensor) -> Tensor:
+        return tensor.to(self._device, non_blocking=True)
 
     def _record(self, tokens: Tensor, lengths: Tensor) -> None:
-        tokens, lengths = tokens.cuda(), lengths.cuda()
+        """Record one shape; whatever the model does that cannot be recorded ends the attempts."""
         aside = torch.cuda.Stream()  # type: ignore[no-untyped-call]
-        aside.wait_stream(torch.cuda.current_stream())
+        before = torch.cuda.current_stream()
+        aside.wait_stream(before)
         with torch.cuda.stream(aside):
             for _ in range(WARM_UP):
                 self._forward(tokens, lengths)
-        torch.cuda.current_stream().wait_stream(aside)
+        before.wait_stream(aside)
         graph = torch.cuda.CUDAGraph()
+        self._pool = self._pool or torch.cuda.graph_pool_handle()
         try:
-            with torch.cuda.graph(graph, pool=self._pool):
+            with torch.cuda.graph(graph, pool=self._pool, stream=aside):
                 answers = self._forward(tokens, lengths)
-        except RuntimeError:  # whatever a model does that a recording cannot hold
+        except RuntimeError as error:
+            # shapes that were recorded stay so: a text must run the same way every time
             self._possible = False
-            return
-        self._recorded[tuple(tokens.shape)] = Recorded(graph, tokens, lengths, answers)
+            reason = str(error).strip().partition("\n")[0]
+            _log.info("The model cannot be recorded on the GPU and runs as it is (%s).", reason)
+        else:
+            self._recorded[tuple(tokens.shape)] = Recorded(graph, tokens, lengths, answers)
+        finally:
+            torch.cuda.set_stream(before)  # a recording that breaks off leaves its own behind
