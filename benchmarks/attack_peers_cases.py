@@ -63,11 +63,22 @@ OPENATTACK_SHIPPED = Side("OpenAttack, as shipped", "openattack", "as shipped", 
 RECIPE = Side("Holdfast, its recipe", bare=True)
 SAME = Side("Holdfast, TextAttack's search", way="same search")
 
+SHIPPED = (TEXTATTACK_SHIPPED, OPENATTACK_SHIPPED, OPENATTACK)
+
 CASES = (
-    Case("PWWS, few texts", "pwws", 8, (TEXTATTACK_SHIPPED, OPENATTACK_SHIPPED, RECIPE, SAME)),
-    Case("PWWS", "pwws", 100, (TEXTATTACK, RECIPE, SAME, OPENATTACK)),
-    Case("genetic", "genetic", 16, (TEXTATTACK, RECIPE, SAME, OPENATTACK)),
-    Case("genetic, 20 % of words", "genetic", 16, (TEXTATTACK, replace(SAME, bare=True)), 0.2),
+    Case("PWWS, few texts", "pwws", 8, (*SHIPPED, RECIPE, SAME)),
+    Case("PWWS", "pwws", 100, (TEXTATTACK, RECIPE, SAME)),
+    Case("genetic", "genetic", 12, (TEXTATTACK, RECIPE, SAME)),
+    # minutes a text, so four of them
+    Case("genetic, few texts", "genetic", 4, (OPENATTACK, RECIPE)),
+    # the limit of TextAttack's own recipe
+    Case(
+        "genetic, 20 % of words",
+        "genetic",
+        8,
+        (replace(TEXTATTACK, rounds=2), replace(SAME, rounds=2, bare=True)),
+        share=0.2,
+    ),
 )
 
 

@@ -284,12 +284,21 @@ def adaptive_record(model: str, seed: int, examples: int, robust: float) -> RunR
     return record(model, "sst2", seed, attack="adaptive", metrics=metrics, notes=notes)
 
 
-def constant_record(examples: int) -> RunRecord:
+def constant_record(examples: int, **fields: Any) -> RunRecord:
     """A model that always answers the majority class."""
     right = round(0.55 * examples)
     found = "1" * right + "0" * (examples - right)
     metrics = (share("accuracy", found, majority=right / examples),)
-    return record(CONSTANT, "sst2", 0, metrics=metrics, marks={"accuracy": found})
+    known: dict[str, Any] = {"metrics": metrics, "marks": {"accuracy": found}}
+    return record(CONSTANT, "sst2", 0, **(known | {"notes": (one_class(examples),)} | fields))
+
+
+def one_class(rows: int) -> str:
+    """Return what an evaluation notes of a model whose predictions are all the same."""
+    return (
+        f"The model answers one class (1) for 100 % of the {rows} rows: its accuracy is that of a "
+        "constant, and no attack can lower it."
+    )
 
 
 def sweep(examples: int = 60) -> Iterator[tuple[str, RunRecord]]:

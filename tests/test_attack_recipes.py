@@ -69,6 +69,23 @@ def test_synonyms_of_wordnet_have_the_part_of_speech_of_the_word(folder: Path) -
     assert found == [(), ("shoot",), (), ("Movie", "Picture"), (), ("operate", "dash"), ("good",)]
 
 
+def test_a_name_becomes_the_commonest_other_name_of_its_kind(folder: Path) -> None:
+    names = {"PERSON": ["Smith", "Jones", "Film"], "GPE": ["Paris"]}
+    (folder / "entities.json").write_text(json.dumps(names))
+    attack = recipes.pwws_ren(folder / "wordnet", folder / "entities.json")
+    found = attack.transformation.substitutes(Words.of("Jones and Smith Film Paris"))
+    assert found == [("Smith",), (), ("Jones",), ("Smith", "Movie", "Picture"), ()]
+
+
+@pytest.mark.parametrize("content", ["no", "[]", '{"PERSON": "Smith"}', '{"PERSON": [""]}'])
+def test_what_are_no_entities_is_one_sentence(content: str, folder: Path) -> None:
+    file = folder / f"entities{len(content)}.json"
+    file.write_text(content)
+    attack = recipes.pwws_ren(folder / "wordnet", file)
+    with pytest.raises(InputError, match="holds no named entities"):
+        attack.transformation.substitutes(Words.of("Jones"))
+
+
 def test_textfooler_weighs_meaning_only_with_an_encoder(folder: Path) -> None:
     assert isinstance(made("textfooler", folder).transformation, VectorNeighbours)
     assert isinstance(made("textfooler", folder).text_constraints[0], SentenceSimilarity)

@@ -7,8 +7,13 @@ import attack_aids as aids
 import pytest
 import text_tokenizers as kinds
 from attack_tiny import labelled, model, sentences, victim
+from evaluate_tiny import write_data, write_run
 
+from holdfast.attack import Material
 from holdfast.cli import main
+from holdfast.commands.attack import AttackOptions
+from holdfast.evaluate import Checkpoint, Suite, evaluate
+from holdfast.record import decode, find_records, read_record
 from holdfast.text import CanonicalMap
 
 
@@ -53,6 +58,56 @@ def test_a_file_is_attacked_and_the_outcomes_written(folder: Path, tmp_path: Pat
     assert found["summary"]["accuracy"]["count"] == 16
     statuses = [json.loads(line)["status"] for line in lines[1:]]
     assert found["summary"]["success_rate"]["count"] == statuses.count("succeeded") > 0
+
+
+def test_the_record_lies_beside_the_outcomes(folder: Path, tmp_path: Path, capsys) -> None:
+    output = tmp_path / "found.jsonl"
+    extra = ["--file", str(folder / "data.jsonl"), "--output", str(output)]
+    assert call(capsys, folder, *extra)[0] == 0
+    found = find_records([tmp_path])
+    ((path, record),) = found.records
+    assert (found.problems, path) == ((), tmp_path / "found.json")
+    assert (record.attack, record.task, record.outcomes) == ("pwws_rift", "data", "found.jsonl")
+    assert record.metric("accuracy").count == 16
+    assert record.metric("accuracy").chance == 0.5
+    assert decode(AttackOptions, record.config).output == output
+    assert (record.device, record.seconds > 0, record.notes) == ("cpu", True, ())
+    assert record.environment["packages"]["torch"]
+    before = path.read_bytes()
+    assert call(capsys, folder, *extra)[0] == 0
+    assert path.read_bytes() == before  # its seconds are those of the attack, not of reading it
+    assert main(["report", str(tmp_path), "--output", str(tmp_path / "page")]) == 0
+    assert r"pwws\_rift" in (tmp_path / "page" / "report.md").read_text()
+
+
+def test_a_file_that_is_no_record_is_not_overwritten(folder: Path, tmp_path: Path, capsys) -> None:
+    (tmp_path / "found.json").write_text("{}")
+    extra = ["--file", str(folder / "data.jsonl"), "--output", str(tmp_path / "found.jsonl")]
+    code, _, err = call(capsys, folder, *extra)
+    assert (code, "holds something else" in err) == (2, True)
+    assert not (tmp_path / "found.jsonl").exists()
+    extra = ["--file", str(folder / "data.jsonl"), "--output", str(tmp_path / "other.json")]
+    assert call(capsys, folder, *extra)[0] == 0
+    assert (tmp_path / "other.record.json").is_file()
+
+
+def test_the_labels_of_a_task_are_those_of_the_model(tmp_path: Path, capsys) -> None:
+    """An attack and an evaluation agree about a model that has its labels in another order."""
+    data = write_data(tmp_path / "data")
+    run = write_run(tmp_path / "run", labels=("positive", "negative"))
+    extra = ["--task", "sst2", "--data", str(data), "--output", str(tmp_path / "out" / "x.jsonl")]
+    fixed = ["--model", str(run / "model"), "--lexicon", str(data / "lexicon.json")]
+    assert main(["attack", *fixed, *extra]) == 0, capsys.readouterr().err
+    attacked = read_record(tmp_path / "out" / "x.json")
+    fast = {"cost": False, "stability": False, "adaptive": False}
+    suite = Suite(
+        ("sst2",), data=data, material=Material(lexicon=data / "lexicon.json"), attacks=(), **fast
+    )
+    (clean,) = evaluate(Checkpoint.read(str(run)), suite, tmp_path / "results")
+    assert attacked.marks["accuracy"] == clean.marks["accuracy"]
+    assert attacked.checksums["data"] == clean.checksums["data"]
+    assert attacked.checksums["model"] == clean.checksums["model"]
+    assert (attacked.model, attacked.seed) == (clean.model, clean.seed) == ("run", 0)
 
 
 def test_processes_share_the_examples(folder: Path, tmp_path: Path, capsys, monkeypatch) -> None:

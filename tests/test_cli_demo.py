@@ -77,7 +77,7 @@ def test_it_trains_and_attacks_all_models_and_ends_with_a_table(
     folder, out, err = once
     for name in demo.VARIANTS:
         assert f"demo: the {name} model" in err
-        assert f"{name} (seed 0), held_out, pwws_rift" in err
+        assert f"{name} (seed 0), reviews, pwws_rift" in err
     for word in (
         "accuracy % (95 %)",
         "under PWWS %",

@@ -63,7 +63,7 @@ def test_a_model_that_knows_nothing_is_marked(ground: Path, tmp_path: Path, caps
     assert code == 0, err
     row = next(line for line in out.splitlines() if line.startswith("plain"))
     assert row.endswith("*")  # under attack
-    assert "* less than always answering the most frequent class" in out
+    assert "* no more than always answering the most frequent class" in out
     assert "One training seed only: no spread over seeds can be given." in out
 
 

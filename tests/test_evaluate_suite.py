@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -10,13 +11,14 @@ from evaluate_tiny import NAMES, run_json, write_advglue, write_data, write_run
 
 from holdfast.attack import Material
 from holdfast.commands.evaluate_text import shown
-from holdfast.data import find_task
+from holdfast.data import Task, find_task
 from holdfast.errors import InputError, RunFailed
 from holdfast.evaluate import (
     AttackCell,
     Cell,
     Checkpoint,
     Measured,
+    Named,
     Suite,
     evaluate,
     evaluate_all,
@@ -25,7 +27,9 @@ from holdfast.evaluate import (
 from holdfast.evaluate.comparing import findings, grouped, pooled, unmatched
 from holdfast.evaluate.drawing import draw
 from holdfast.evaluate.fitting import codes, fit
+from holdfast.evaluate.trainings import compare_trainings
 from holdfast.record import Metric, OutcomesFile, RunRecord, decode, find_records, read_record
+from holdfast.victim import FunctionVictim, load
 
 
 @pytest.fixture(scope="module")
@@ -123,6 +127,14 @@ def test_labels_are_matched_by_name_whatever_their_order() -> None:
     assert codes(find_task("mnli"), ("negative", "positive")) is None
 
 
+@pytest.mark.parametrize("names", [("-1", "1"), ("+", "-"), ("C", "C++")])
+def test_names_that_differ_in_their_signs_are_different(names: tuple[str, str]) -> None:
+    own = Task("own", ("text",), names)
+    assert codes(own, names) == (0, 1)
+    assert codes(own, names[::-1]) == (1, 0)
+    assert codes(own, (f"{names[0]} ", names[1])) is None
+
+
 def test_examples_get_the_codes_of_the_model(ground: Path) -> None:
     cell = suite(ground)
     reading = next(_readings(cell))
@@ -130,6 +142,52 @@ def test_examples_get_the_codes_of_the_model(ground: Path) -> None:
     assert [e.label for e in straight.examples] == [1 - e.label for e in turned.examples]
     assert turned.task.labels == NAMES[::-1]
     assert straight.sha256 == turned.sha256  # so that both models can be compared
+
+
+def test_f1_is_about_the_same_class_whatever_its_code(ground: Path, tmp_path: Path) -> None:
+    """The same answers, of a model whose head and labels are in the other order."""
+    names = find_task("qqp").labels
+    rows = [json.dumps({"question1": q, "question2": q, "label": label}) for q, label in PAIRS]
+    (tmp_path / "qqp").mkdir()
+    (tmp_path / "qqp" / "validation.jsonl").write_text("\n".join(rows))
+    write_run(tmp_path / "straight", task="qqp", labels=names)
+    turn_round(write_run(tmp_path / "turned", task="qqp", labels=names))
+    settings = {"tasks": ("qqp",), "attacks": (), "data": tmp_path}
+    content = json.loads((ground / "dev_ann.json").read_text())
+    for row, label in zip(content["qqp"], (1, 1, 1, 0), strict=True):
+        row["label"] = label
+    (tmp_path / "uneven.json").write_text(json.dumps(content))
+    both = suite(ground, advglue=tmp_path / "uneven.json", **settings)
+    straight, turned = (
+        evaluate(Checkpoint.read(str(tmp_path / name)), both, tmp_path / "out")
+        for name in ("straight", "turned")
+    )
+    for one, other in zip(straight, turned, strict=True):
+        assert one.metric("accuracy") == other.metric("accuracy")
+        assert one.metric("f1") == other.metric("f1")
+        assert one.metric("f1").value is not None
+    assert straight[0].metric("f1").value != straight[0].metric("accuracy").value
+
+
+PAIRS = [
+    (text, int(number % 3 == 0))
+    for number, text in enumerate(["a bad film", "the film was good", "a good movie", "film"] * 3)
+]
+
+
+def turn_round(run: Path) -> None:
+    """Turn the two classes of a model round: its answers are the same, under other codes."""
+    from transformers import AutoModelForSequenceClassification
+
+    turned = AutoModelForSequenceClassification.from_pretrained(run / "model")
+    for parameter in turned.classifier.parameters():
+        parameter.data = parameter.data.flip(0).contiguous()
+    names = [turned.config.id2label[code] for code in (1, 0)]
+    turned.config.id2label, turned.config.label2id = (
+        dict(enumerate(names)),
+        {name: code for code, name in enumerate(names)},
+    )
+    turned.save_pretrained(run / "model")
 
 
 def _readings(suite: Suite):
@@ -221,6 +279,33 @@ def test_a_record_holds_what_is_needed_to_believe_it(ground: Path, tmp_path: Pat
     assert read_record(tmp_path / "plain" / "0" / "sst2" / "pwws_rift-0.json") == attacked
 
 
+def test_a_model_in_memory_is_evaluated_as_from_its_folder(ground: Path, tmp_path: Path) -> None:
+    loaded = load(ground / "plain" / "model")
+    whole = suite(ground, cost=True, stability=True)
+    from_memory = evaluate(Named("plain", loaded, seed=0), whole, tmp_path / "memory")
+    from_folder = evaluate(plain(ground), whole, tmp_path / "folder")
+    assert [record.marks for record in from_memory] == [record.marks for record in from_folder]
+    assert from_memory[1].checksums == from_folder[1].checksums
+    assert decode(Cell, from_memory[1].config).max_length == loaded.max_length
+
+
+def test_a_function_is_evaluated_without_what_needs_a_model(ground: Path, tmp_path: Path) -> None:
+    def answer(texts: list[str]) -> list[list[float]]:
+        return [[0.2, 0.8] if "good" in text else [0.7, 0.3] for text in texts]
+
+    whole = suite(ground, cost=True, stability=True, adaptive=True)
+    given = Named("words", FunctionVictim(answer))
+    clean, attacked, adaptive = evaluate(given, whole, tmp_path)
+    assert (clean.model, clean.seed, clean.device) == ("words", None, "")
+    assert clean.metric("parameters") is None
+    assert attacked.metric("accuracy_under_attack").total == 6
+    assert attacked.series == ()
+    assert adaptive.metric("white_box_accuracy") is None
+    assert evaluate(given, whole, tmp_path) == [clean, attacked, adaptive]
+    with pytest.raises(InputError, match="2 classes apart and 3 labels"):
+        evaluate(Named("words", FunctionVictim(answer), ("a", "b", "c")), whole, tmp_path)
+
+
 def test_the_numbers_are_those_of_the_outcomes(ground: Path, tmp_path: Path) -> None:
     _, record = evaluate(plain(ground), suite(ground), tmp_path)
     outcomes = list(OutcomesFile(tmp_path / "plain" / "0" / "sst2" / record.outcomes))
@@ -307,6 +392,9 @@ def test_a_killed_evaluation_goes_on_where_it_stopped(ground: Path, tmp_path: Pa
     assert again.cells == ["plain (seed 0), sst2, pwws_rift"]
     outcomes = "plain/0/sst2/pwws_rift-0.outcomes.jsonl"
     assert files(killed)[outcomes] == files(whole)[outcomes]
+    record = read_record(killed / "plain" / "0" / "sst2" / "pwws_rift-0.json")
+    assert "the seconds are those of its last part" in record.notes[-1]
+    assert not read_record(whole / "plain" / "0" / "sst2" / "pwws_rift-0.json").notes
     assert files(killed).keys() == files(whole).keys()
 
 
@@ -358,6 +446,20 @@ def test_another_model_or_lexicon_in_the_same_place_is_refused(
     lexicon.write_text(json.dumps({"film": ["movie"]}))
     with pytest.raises(InputError, match="the lexicon was another"):
         evaluate(plain(ground), suite(ground, material=Material(lexicon=lexicon)), tmp_path / "out")
+
+
+def test_labels_in_another_order_are_another_model(ground: Path, tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run")
+    only = suite(ground, attacks=())
+    evaluate(Checkpoint.read(str(run)), only, tmp_path / "out")
+    write_run(tmp_path / "run", labels=NAMES[::-1])  # the same weights
+    with pytest.raises(InputError, match="classes had other names or another order"):
+        evaluate(Checkpoint.read(str(run)), only, tmp_path / "out")
+    file = tmp_path / "out" / "run" / "0" / "sst2" / "clean-0.json"
+    earlier = json.loads(file.read_text())
+    del earlier["checksums"]["labels"]  # as records were before
+    file.write_text(json.dumps(earlier))
+    assert len(evaluate(Checkpoint.read(str(run)), only, tmp_path / "out")) == 1
 
 
 def test_lost_outcomes_are_made_again(ground: Path, tmp_path: Path) -> None:
@@ -444,6 +546,35 @@ def test_seeds_are_taken_together_with_an_interval_of_their_own(compared: list[R
     assert pooled(group.models["a"], "f1") is None
 
 
+def test_two_looks_at_one_training_are_one_seed(ground: Path, tmp_path: Path) -> None:
+    checkpoints = [
+        Checkpoint.read(f"{name}={ground / run}") for name, run in (("a", "plain"), ("b", "other"))
+    ]
+    whole = suite(ground, seeds=(0, 1), examples=20, attacks=("random_search",))
+    records = evaluate_all(checkpoints, whole, tmp_path)
+    found = findings(records, "a")
+    assert [(f.group.attack, f.comparison.seeds) for f in found] == [
+        (None, 1),
+        ("random_search", 1),
+    ]
+    clean = grouped(records)[0]
+    assert len(clean.models["a"]) == 2  # the same examples, drawn twice
+    once = clean.models["a"][0].metric("accuracy")
+    both = pooled(clean.models["a"], "accuracy")
+    assert (both.value, both.low) == (once.value, pytest.approx(once.low, abs=0.05))
+    assert "no spread over seeds" in found[1].sentence()
+    assert re.search(r"\na +1 ", shown(records, "a", tmp_path))
+
+
+def test_attempts_that_differ_are_averaged_within_a_training() -> None:
+    marks = [["1100", "1000"], ["1111", "1111"]]
+    made = compare_trainings("a", "b", marks, [["0000", "0000"], ["1111", "1111"]])
+    assert (made.difference.value, made.seeds, made.examples) == (pytest.approx(3 / 16), 2, 4)
+    same = compare_trainings("a", "b", marks, marks)
+    assert (same.difference.value, same.p) == (0, 1)
+    assert same.difference.low < 0 < same.difference.high
+
+
 def test_other_examples_are_not_compared(compared: list[RunRecord]) -> None:
     alien = [
         dataclasses.replace(record, model="c", checksums={"data": f"x{record.seeds['sample']}"})
@@ -484,6 +615,28 @@ def test_the_adaptive_check_learns_of_attacks_that_are_added(
     assert read_record(tmp_path / "plain" / "0" / "sst2" / "adaptive-0.json") == second
 
 
+def test_doubtful_texts_of_the_reference_are_noted(
+    ground: Path, tmp_path: Path, monkeypatch
+) -> None:
+    def adaptive(*given, transferred, **settings) -> Measured:
+        return Measured((Metric("transfer_accuracy", 1.0, total=len(transferred)),))
+
+    monkeypatch.setattr("holdfast.evaluate.adapting.adaptive", adaptive)
+    both = [plain(ground), Checkpoint.read(f"other={ground / 'other'}")]
+    whole = suite(ground, adaptive=True, reference="plain", attacks=("random_search",))
+    *_, sound = evaluate_all(both, whole, tmp_path)
+    assert sound.notes == (
+        "The texts that are transferred were found on plain of the training seed 0: there are "
+        "none of the seed 3.",
+    )
+    (tmp_path / "other" / "3" / "sst2" / "adaptive-0.json").unlink()
+    outcomes = tmp_path / "plain" / "0" / "sst2" / "random_search-0.outcomes.jsonl"
+    outcomes.write_bytes(outcomes.read_bytes()[:-9])
+    *_, torn = evaluate_all(both, whole, tmp_path)
+    assert torn.metric("transfer_accuracy").total == 5
+    assert "plain has outcomes of 5 of the 6 examples, as its file is cut off" in torn.notes[1]
+
+
 # AdvGLUE ---------------------------------------------------------------------------------------
 
 
@@ -510,3 +663,4 @@ def test_one_checkpoint_for_each_task_gives_the_total(ground: Path, tmp_path: Pa
     assert total.metric("official_score").low is not None
     again = evaluate_all(checkpoints, only, tmp_path / "out")
     assert again[-1].metrics == total.metrics
+    assert len(again) == 7  # one total, though five checkpoints make it

@@ -234,6 +234,19 @@ def test_the_accuracy_before_an_attack_counts_once() -> None:
     assert rows_of(model_card_section([on_a_sample, whole]))[0][3] == "100.0 %"
 
 
+def test_the_search_by_questions_of_the_adaptive_check_is_a_row() -> None:
+    metrics = (
+        Metric("white_box_accuracy", 0.5, total=10),
+        Metric("white_box_accuracy", 0.6, total=10, group="hotflip"),
+        Metric("accuracy_under_attack", 0.2, total=10, group="small_genetic"),
+    )
+    checked = dataclasses.replace(ATTACKED, attack="adaptive", metrics=metrics, marks={})
+    assert [row[1:4] for row in rows_of(model_card_section([checked]))] == [
+        ["under adaptive", "white box accuracy", "50.0 %"],
+        ["under a small genetic search", "accuracy under attack", "20.0 %"],
+    ]
+
+
 def test_a_model_that_knows_nothing_is_marked() -> None:
     constant = record(marks={"accuracy": "10" * 50})  # as good as the majority class
     card = model_card_section([constant])

@@ -107,11 +107,19 @@ def test_a_metric_is_found_by_name_and_group() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "majority", "below"),
-    [(0.4, 0.5, True), (0.5, 0.5, False), (None, 0.5, False), (0.4, None, False)],
+    ("value", "majority", "no_better"),
+    [
+        (0.4, 0.5, True),
+        (0.5, 0.5, True),
+        ((0.1 + 0.2) / 3, 0.1, True),  # the same but for the last digit
+        (0.501, 0.5, False),
+        (None, 0.5, False),
+        (0.4, None, False),
+    ],
 )
-def test_below_the_majority_class(value: float, majority: float, below: bool) -> None:
-    assert Metric("accuracy", value, majority=majority).below_majority is below
+def test_no_better_than_the_majority_class(value: float, majority: float, no_better: bool) -> None:
+    found = Metric("accuracy", value, majority=majority)
+    assert found.no_better_than_majority is found.below_majority is no_better
 
 
 def test_what_was_measured_on_tells_what_can_be_compared() -> None:

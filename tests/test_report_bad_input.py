@@ -10,7 +10,7 @@ import pytest
 import report_records as made
 
 from holdfast.errors import InputError
-from holdfast.record import Found, RunRecord, find_records, write_record
+from holdfast.record import Found, Metric, RunRecord, find_records, write_record
 from holdfast.report import report, write_report
 from holdfast.report.content import Content, Gallery
 
@@ -167,6 +167,36 @@ def test_an_empty_series_and_a_record_of_nothing_make_a_report() -> None:
     told = report(Found(((Path("r.json"), nothing),), ()))
     assert "1 model on sst2" in told.html()
     assert told.markdown().startswith("# 1 model on sst2")
+
+
+def test_outcomes_of_elsewhere_make_a_report(tmp_path: Path) -> None:
+    """What another program attacked: no training, no seed, no environment, and a strange config."""
+    outcomes = [made.outcome(n, ("failed", "succeeded", "skipped")[n % 3]) for n in range(30)]
+    made.write_outcomes(tmp_path / "theirs.jsonl", outcomes)
+    survived = "".join("01"[one.status == "failed"] for one in outcomes)
+    bare = RunRecord(
+        kind="evaluation",
+        model="theirs",
+        task="reviews",
+        seed=None,
+        config={"type": "SomethingElse", "of": [1, None]},
+        attack="their attack",
+        metrics=(made.share("accuracy_under_attack", survived), Metric("success_rate", 0.5)),
+        marks={"accuracy_under_attack": survived},
+        outcomes="theirs.jsonl",
+    )
+    second = replace(bare, model="others", outcomes=None, config={})
+    own = made.attack_record("own", 0, "their attack", 30, 0.4, checksums={})
+    records = (bare, second, replace(own, task="reviews"))
+    given = Found(tuple((tmp_path / f"{n}.json", one) for n, one in enumerate(records)), ())
+    made_of = report(given)
+    text, page = made_of.markdown(), made_of.html()
+    assert made_of.content.problems == ()
+    assert "under their attack" in text
+    assert "theirs" in page
+    assert len(write_report(given, tmp_path / "report")) >= 4
+    alone = Found(given.records[:1], ())
+    assert "33.3" in report(alone).markdown()
 
 
 def test_a_folder_that_cannot_be_written_is_refused(folder: Path) -> None:

@@ -151,7 +151,7 @@ def test_the_same_records_give_the_same_page() -> None:
 def test_marks_are_words_and_not_signs_alone(page: Page) -> None:
     flags = [text for own, text in page.all("span") if own.get("class") == "flag"]
     assert flags
-    assert set(flags) == {"▼ below majority", "▼ one answer to everything"}
+    assert set(flags) == {"▼ no better than majority", "▼ one answer to everything"}
 
 
 def test_the_twin_has_the_same_sections_and_numbers(whole: Report) -> None:
@@ -161,7 +161,7 @@ def test_the_twin_has_the_same_sections_and_numbers(whole: Report) -> None:
     assert len(tables) > len(whole.content.figures)
     clean = whole.content.sections[0].blocks[0].rows[0].cells[0]
     assert f"{clean.text}** ({clean.detail})" in text or f"{clean.text} ({clean.detail})" in text
-    assert "▼ below majority" in text
+    assert "▼ no better than majority" in text
     assert "<script>" not in text
     assert "~~" in text
 

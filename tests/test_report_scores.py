@@ -7,11 +7,12 @@ import pytest
 import report_records as made
 
 from holdfast.record import Found, Metric, RunRecord
+from holdfast.record.pooling import REPEATS
 from holdfast.report import Published, report
 from holdfast.report.cells import FEWEST_REPEATS, Cells
 from holdfast.report.comparisons import reference_model
 from holdfast.report.content import Content, Findings, Section, Table
-from holdfast.report.scores import REPEATS, Column
+from holdfast.report.scores import Column
 from holdfast.report.sweeps import curves, find_sweeps
 from holdfast.statistics import bootstrap_mean, wilson
 
@@ -78,6 +79,37 @@ def test_trainings_that_saw_other_examples_have_a_mean_and_no_interval() -> None
     assert (score.value, score.low, score.high) == (0.5, None, None)
 
 
+def test_trainings_that_saw_other_examples_are_not_lined_up() -> None:
+    other = marked("1000", seed=1, checksums={"data": "others"})
+    assert Cells.of([marked("1110"), marked("1000", seed=1)]).marks("m", CLEAN) == ["1110", "1000"]
+    assert Cells.of([marked("1110"), other]).marks("m", CLEAN) == []
+    told = content(marked("1110", "plain"), marked("1110"), other)
+    assert section(told, "comparisons") is None
+
+
+def test_several_samples_have_an_interval_of_shares() -> None:
+    def score(rows: dict[str, str], **fields):
+        two = [marked(one, checksums={"data": data}, **fields) for data, one in rows.items()]
+        return Cells.of(two).score("m", CLEAN)
+
+    right = score({"one sample": "1" * 30, "another": "1" * 30})
+    assert (right.value, right.high, right.examples) == (1.0, 1.0, 60)
+    assert right.low == pytest.approx(wilson(60, 60)[0])
+
+
+def test_several_attack_seeds_have_an_interval_of_shares() -> None:
+    def score(*rows: str):
+        two = [marked(one, seeds={"attack": seed}) for seed, one in enumerate(rows)]
+        return Cells.of(two).score("m", CLEAN)
+
+    right = score("1" * 30, "1" * 30)
+    assert (right.value, right.high, right.examples) == (1.0, 1.0, 30)
+    assert right.low == pytest.approx(wilson(30, 30)[0])  # all right leaves something open
+    nearly = score("1" * 10, "1" * 9 + "0")
+    assert 0.7 < nearly.low < 0.95
+    assert nearly.high == 1.0
+
+
 def test_very_many_cells_are_drawn_less_often() -> None:
     few = [marked("10" * 50, model) for model in "ab"]
     many = [marked("10" * 500, f"model {n}") for n in range(200)]
@@ -119,7 +151,7 @@ def test_baselines_that_differ_are_a_range() -> None:
 
 def test_what_is_below_the_majority_class_is_marked_and_never_the_best() -> None:
     shown = table(content(marked("1" * 30 + "0" * 70), marked("1" * 80 + "0" * 20, "good")))
-    assert row(shown, "m")[0].flag == "below majority"
+    assert row(shown, "m")[0].flag == "no better than majority"
     assert row(shown, "good")[0].flag == ""
     assert row(shown, "good")[0].best
     only_bad = table(content(marked("1" * 30 + "0" * 70), marked("1" * 20 + "0" * 80, "worse")))
@@ -145,6 +177,44 @@ def test_a_classifier_that_is_constant_in_its_outcomes_is_flagged_too(tmp_path: 
     assert "minority gives one answer" in report(given).content.alerts[0].text
 
 
+def advglue(model: str, right: int, task: str = "sst2", **fields) -> RunRecord:
+    """An accuracy on 148 rows, 76 of them of the majority class."""
+    metrics = (made.share("accuracy", "1" * right + "0" * (148 - right), majority=76 / 148),)
+    return made.record(model, f"advglue/{task}", 0, metrics=metrics, **fields)
+
+
+def test_a_constant_on_advglue_is_flagged_and_never_bold() -> None:
+    total = made.record("flat", "advglue", 0, metrics=(Metric("plain_mean", 0.9),))
+    honest = made.record("honest", "advglue", 0, metrics=(Metric("plain_mean", 0.4),))
+    noted = advglue("flat", 76, notes=(made.one_class(148),))
+    shown = table(told := content(noted, total, advglue("honest", 60), honest))
+    heads = {one.head.text: one.head.flag for one in shown.rows}
+    assert (heads["flat"], heads["honest"]) == ("one answer to everything", "")
+    assert "flat gives one answer to everything" in told.alerts[0].text
+    assert row(shown, "flat")[0].flag == row(shown, "honest")[0].flag == "no better than majority"
+    assert not any(cell.best for cell in row(shown, "flat"))
+    assert row(shown, "honest")[1].best  # of the totals the only one that read the texts
+
+
+def test_an_accuracy_that_is_just_the_majority_is_told_as_that() -> None:
+    told = content(made.constant_record(60, notes=()), made.clean_record("plain", 0, 60, 0.9))
+    assert told.alerts[0].text.startswith("forgetful scores exactly what a constant answer would:")
+    assert not any("one answer" in alert.text for alert in told.alerts)
+    assert not any(cell.best for cell in row(table(told), "forgetful"))
+    chance = content(advglue("reads", 76), advglue("reads", 140, "qqp"), advglue("other", 90))
+    assert not any("constant answer" in alert.text for alert in chance.alerts)
+
+
+def test_a_constant_on_one_task_alone_is_flagged_there_alone() -> None:
+    noted = advglue("m", 76, "rte", notes=(made.one_class(148),))
+    told = content(noted, marked("1" * 90 + "0" * 10), marked("1" * 70 + "0" * 30, "n"))
+    assert "m gives one answer to everything on AdvGLUE/rte: " in told.alerts[0].text
+    own, adversarial = table(told), table(told, at=1)
+    assert row(own, "m")[0].best
+    assert {one.head.flag for one in own.rows} == {""}
+    assert "one answer to everything on AdvGLUE/rte" in {one.head.flag for one in adversarial.rows}
+
+
 def test_notes_of_records_are_told_once_with_where() -> None:
     note = "A black-box attack left less accuracy than every white-box one."
     told = content(*(marked("1" * 90 + "0" * 10, seed=seed, notes=(note,)) for seed in (0, 1)))
@@ -152,6 +222,32 @@ def test_notes_of_records_are_told_once_with_where() -> None:
     assert len(alerts) == 1
     assert "seed 0" in alerts[0].where
     assert "seed 1" in alerts[0].where
+
+
+def adaptive(**metrics: Metric) -> RunRecord:
+    return made.record("m", "sst2", 0, attack="adaptive", metrics=tuple(metrics.values()))
+
+
+def test_the_search_by_questions_of_the_adaptive_check_is_a_column() -> None:
+    white = made.share("white_box_accuracy", "1" * 20 + "0" * 20, majority=0.5)
+    short = made.share("accuracy_under_attack", "1" * 4 + "0" * 36, "small_genetic", 0.5)
+    told = content(made.clean_record("m", 0, 40, 0.9), adaptive(white=white, short=short))
+    shown = table(told)
+    assert [cell.text for cell in shown.head] == ["model", "clean", "white box", "small genetic"]
+    assert row(shown, "m")[2].text == "10.0"
+    assert row(shown, "m")[2].flag == "no better than majority"
+
+
+def test_a_model_that_was_not_attacked_through_its_gradients_is_noted() -> None:
+    attacked = made.attack_record("m", 0, "pwws_rift", 40, 0.3)
+    (alert,) = [a for a in content(attacked).alerts if "through its gradients" in a.text]
+    assert (alert.level, alert.where) == ("note", "m (sst2)")
+    assert "run holdfast evaluate with the adaptive check" in alert.text
+    white = adaptive(white=made.share("white_box_accuracy", "1" * 20 + "0" * 20))
+    assert not any("gradients" in a.text for a in content(attacked, white).alerts)
+    nothing = adaptive(white=Metric("white_box_accuracy", None))
+    assert any("through its gradients" in a.text for a in content(attacked, nothing).alerts)
+    assert not any("gradients" in a.text for a in content(marked("1" * 40)).alerts)
 
 
 def test_one_seed_is_said_to_have_no_spread() -> None:

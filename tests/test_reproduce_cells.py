@@ -174,6 +174,6 @@ def test_tables_in_one_output_never_write_the_same_record_differently(budget):
         for cell in recipe.cells(setting(budget=budget)):
             if cell.train is None or not cell.measure.evaluated:
                 continue
-            same = dataclasses.replace(cell.measure, attacks=())
+            same = dataclasses.replace(cell.measure, attacks=(), probes=())
             found = known.setdefault((cell.row, cell.seed, same.task), (cell.id, same))
             assert found == (cell.id, same)

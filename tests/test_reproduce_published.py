@@ -60,7 +60,7 @@ def test_averages_are_plain_means_but_for_those_that_are_noted(name):
 
 
 def test_the_official_averages_of_the_copied_rows_are_not_plain_ones():
-    """FACTS: the plain means would be 30.78, 53.12, 47.15 and 47.92."""
+    """Their plain means would be 30.78, 53.12, 47.15 and 47.92."""
     table = TABLES["imbert-table1-test"]
     for row, plain in {"SMART-large": 30.78, "FreeLB-RoBERTa": 47.92}.items():
         values = [table.number(row, column).value for column in table.columns[:-1]]

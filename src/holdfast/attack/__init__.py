@@ -33,6 +33,7 @@ from holdfast.attack.goal import Goal, ScoreDecrease, Targeted, Untargeted
 from holdfast.attack.machine import Machine
 from holdfast.attack.masked_words import MaskedWords
 from holdfast.attack.material import Material, build_attack
+from holdfast.attack.named_entities import NamedEntities
 from holdfast.attack.run import run_attack
 from holdfast.attack.search import (
     PWWS,
@@ -44,7 +45,7 @@ from holdfast.attack.search import (
     HotFlip,
     RandomSearch,
 )
-from holdfast.attack.sources import ModelFolder, VectorFile, WordNetFolder
+from holdfast.attack.sources import EntityFile, ModelFolder, VectorFile, WordNetFolder
 from holdfast.attack.stream import Process, attack_to_file, read_outcomes
 from holdfast.attack.summary import Share, Summary, summarise
 from holdfast.attack.transformation import Neighbours
@@ -71,6 +72,7 @@ __all__ = [
     "Corner",
     "EditDistance",
     "EmbeddingDistance",
+    "EntityFile",
     "Found",
     "Genetic",
     "Goal",
@@ -82,6 +84,7 @@ __all__ = [
     "Material",
     "ModelFolder",
     "ModificationRate",
+    "NamedEntities",
     "Neighbours",
     "Outcome",
     "PartOfSpeech",

@@ -25,6 +25,8 @@ class Material:
     wordnet: Path | None = None
     """Folder of WordNet's database files, for attacks that use synonyms or parts of speech; none:
     where it is usually installed."""
+    entities: Path | None = None
+    """JSON file {kind: [names]}, the most frequent first, for attacks that replace names."""
     vectors: Path | None = None
     """File of word vectors, a word and its numbers a line, for attacks that compare words."""
     encoder: Path | None = None
@@ -48,7 +50,14 @@ _READ: Mapping[str, tuple[str, Callable[[Path], Any]]] = {
     "allowed_sets": ("allowed", read_allowed_sets),
     **{
         name: (name, Path)
-        for name in ("wordnet", "vectors", "encoder", "language_model", "masked_model")
+        for name in (
+            "wordnet",
+            "entities",
+            "vectors",
+            "encoder",
+            "language_model",
+            "masked_model",
+        )
     },
 }
 """Of each kind of material the parameter of the recipe that takes it, and how it is read."""

@@ -52,6 +52,21 @@ class ModelFolder:
 
 
 @dataclass(frozen=True)
+class EntityFile:
+    """Names by their kind, as JSON."""
+
+    source: Path
+    sha256: str
+
+    @classmethod
+    def of(cls, file: Path) -> "EntityFile":
+        """Return a file; it is read when it is first needed."""
+        if not file.is_file():
+            raise InputError(f"There are no named entities at {file}; expected a JSON file.")
+        return cls(file, _checksum([file]))
+
+
+@dataclass(frozen=True)
 class VectorFile:
     """Word vectors as text: a word and its numbers on each line, as GloVe is written."""
 

@@ -31,6 +31,7 @@ from holdfast.attack import (
     verify,
 )
 from holdfast.attack.recipes import RECIPES
+from holdfast.commands.attack_record import record_path, write_attack_record
 from holdfast.commands.attack_text import outcome_text, summary_text
 from holdfast.commands.settings import Interface
 from holdfast.data import (
@@ -43,6 +44,8 @@ from holdfast.data import (
     sample,
 )
 from holdfast.errors import InputError
+from holdfast.evaluate.attacking import begun_before
+from holdfast.evaluate.drawing import Drawn, drawn_for
 from holdfast.record import encode
 from holdfast.victim import ModelVictim, load
 
@@ -80,6 +83,8 @@ class AttackOptions:
     wordnet: Path | None = None
     """Folder of WordNet's database files, for attacks that use synonyms or parts of speech; none:
     where it is usually installed."""
+    entities: Path | None = None
+    """JSON file {kind: [names]}, the most frequent first, for attacks that replace names."""
     vectors: Path | None = None
     """File of word vectors, a word and its numbers a line, for attacks that compare words."""
     encoder: Path | None = None
@@ -95,7 +100,8 @@ class AttackOptions:
     moving: Literal["last", "first", "both"] = "last"
     """Which text of a pair may change."""
     output: Path | None = None
-    """File for the outcomes, a JSON object a line; the same command resumes a killed run."""
+    """File for the outcomes, a JSON object a line; the same command resumes a killed run. The
+    record, which `holdfast report` shows, lies beside it and ends in .json."""
     seed: int = 0
     """Of the examples drawn, and of the attack."""
     in_flight: int | None = None
@@ -141,7 +147,9 @@ def run(argv: Sequence[str]) -> None:
     options, given = INTERFACE.read(argv)
     attack = attack_of(options)
     victim = load(options.model, max_length=options.max_length, precision=options.precision)
-    examples = gather_examples(options, victim)
+    drawn = gather_examples(options, victim)
+    examples, kept = drawn.examples, options.output is not None and not options.text
+    before = _begun_before(options) if kept else ()
     begun = time.perf_counter()
     outcomes = _attacked(options, attack, victim, examples)
     seconds = time.perf_counter() - begun
@@ -149,6 +157,8 @@ def run(argv: Sequence[str]) -> None:
         return
     if options.verify:
         verify(attack, victim, outcomes(), examples)
+    if kept:
+        write_attack_record(options, victim, drawn, seconds, before)
     summary = summarise(outcomes())
     if "json" in given:
         print(json.dumps(report(options, summary, outcomes, seconds)))
@@ -156,6 +166,13 @@ def run(argv: Sequence[str]) -> None:
         print("\n\n".join(outcome_text(outcome, labels(victim)) for outcome in outcomes()))
     else:
         print(summary_text(attack.name, summary, seconds))
+
+
+def _begun_before(options: AttackOptions) -> tuple[str, ...]:
+    """Refuse what cannot be written before it is attacked; tell whether an earlier run began."""
+    output = Path(str(options.output))
+    record_path(output)
+    return begun_before(output, Process.of_environment())
 
 
 def attack_of(options: AttackOptions) -> Attack:
@@ -179,20 +196,23 @@ def labels(victim: ModelVictim) -> list[str]:
     return [str(names.get(code, code)) for code in range(victim.classes)]
 
 
-def gather_examples(options: AttackOptions, victim: ModelVictim) -> list[Example]:
-    """Return what is to be attacked."""
+def gather_examples(options: AttackOptions, victim: ModelVictim) -> Drawn:
+    """Return what is to be attacked, in the model's codes, as `holdfast evaluate` has it."""
+    names = tuple(labels(victim))
     if options.text:
-        return _sentences(options.text, victim)
+        codes = tuple(map(str, range(victim.classes)))
+        return Drawn(Task("text", ("text",), codes), _sentences(options.text, victim), "", "")
     if options.file is not None:
-        known = Task(options.file.stem, options.texts, tuple(labels(victim)), label=options.label)
-        found = read_file(known, options.file, "file").examples
+        task = Task(options.file.stem, options.texts, names, label=options.label)
+        read = read_file(task, options.file, "file")
     else:
         task = find_task(str(options.task))
         split = options.split or evaluation_split(task, options.data)
-        found = read_split(task, split, options.data).examples
-    if options.examples is None or options.examples >= len(found):
-        return found
-    return sample(found, options.examples, seed=options.seed)
+        read = read_split(task, split, options.data)
+    found = read.examples
+    if options.examples is not None and options.examples < len(found):
+        found = sample(found, options.examples, seed=options.seed)
+    return drawn_for(names, task, found, read.source.sha256)
 
 
 def _sentences(texts: Sequence[str], victim: ModelVictim) -> list[Example]:

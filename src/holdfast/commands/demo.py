@@ -135,7 +135,9 @@ def demo(folder: Path, size: Size, seed: int) -> dict[str, Any]:
 def finish(folder: Path, examples: RunExamples, size: Size, seed: int) -> dict[str, Any]:
     """Attack and compare the models that were trained, draw the pictures, write the report."""
     models = {name: folder / name / "model" for name in VARIANTS}
-    held_out = write_sentences(folder / "held_out.csv", examples.task, examples.held_out or [])
+    held_out = write_sentences(
+        folder / f"{examples.task.name}.csv", examples.task, examples.held_out or []
+    )
     lexicon = folder / "lexicon.json"
     evaluated = evaluate_models(models, held_out, lexicon, size.attacked, seed)
     with steps("demo", MEASUREMENTS + 1) as progress:
@@ -203,7 +205,7 @@ def measure(folder: Path, examples: RunExamples, progress: Progress) -> dict[str
             *(f"{name}/model/" for name in VARIANTS),
             "results/",
             "demo.json",
-            "held_out.csv",
+            f"{examples.task.name}.csv",
             "lexicon.json",
             *(p.name for p in pictures),
         ],

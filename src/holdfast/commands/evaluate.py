@@ -70,6 +70,8 @@ class EvaluateOptions:
     wordnet: Path | None = None
     """Folder of WordNet's database files, for attacks that use synonyms or parts of speech; none:
     where it is usually installed."""
+    entities: Path | None = None
+    """JSON file {kind: [names]}, the most frequent first, for attacks that replace names."""
     vectors: Path | None = None
     """File of word vectors, a word and its numbers a line, for attacks that compare words."""
     encoder: Path | None = None

@@ -7,6 +7,7 @@ from pathlib import Path
 from holdfast.commands.evaluate_details import details
 from holdfast.commands.table import NBSP, table, terminal_width
 from holdfast.evaluate.comparing import Group, findings, grouped, pooled, unmatched
+from holdfast.evaluate.trainings import trainings
 from holdfast.record import Metric, RunRecord
 
 BELOW = "*"
@@ -102,8 +103,7 @@ def _table(groups: Sequence[Group]) -> str:
 
 
 def _seeds(groups: Sequence[Group], name: str) -> str:
-    found = {record.seed for group in groups for record in group.models.get(name, ())}
-    return str(len(found))
+    return str(len(trainings(record for g in groups for record in g.models.get(name, ()))))
 
 
 def _main(group: Group, name: str) -> str:
@@ -121,7 +121,7 @@ def _below(groups: Sequence[Group]) -> Iterator[str]:
     )
     if any(metric is not None and metric.below_majority for metric in pooled_ones):
         yield _prose(
-            f"{BELOW} less than always answering the most frequent class, which no attack can "
+            f"{BELOW} no more than always answering the most frequent class, which no attack can "
             "change: such a figure is no sign of robustness."
         )
 
@@ -131,7 +131,7 @@ def _compared(records: Sequence[RunRecord], first: str) -> Iterator[str]:
     if found:
         told = [finding.sentence() for finding in found] + unmatched(records, first)
         yield "\n".join([f"Compared with {first}:", *(_prose(line, "- ") for line in told)])
-    elif all(len(of) == 1 for group in grouped(records) for of in group.models.values()):
+    elif all(len(trainings(of)) == 1 for g in grouped(records) for of in g.models.values()):
         yield _prose("One training seed only: no spread over seeds can be given.")
 
 

@@ -62,7 +62,7 @@ class ReproduceOptions:
     train_examples: int | None = None
     """Training examples of a cell at most; none: the budget's."""
     attacked: int | None = None
-    """Examples measured and attacked at most; none: the budget's."""
+    """Examples attacked at most; none: the budget's."""
     epochs: float | None = None
     """Passes over the training examples; none: the budget's or the protocol's."""
     learning_rate: float | None = None
@@ -140,7 +140,7 @@ def _again(options: ReproduceOptions, file: Path, *, as_json: bool) -> None:
         again = run_again(file, wanted(options), say=_say)
     print(json.dumps(again_summary(again)) if as_json else again_text(again))
     if not again.holds:
-        raise RunFailed("A number lies outside the interval of its record.")
+        raise RunFailed("A number is missing, or lies outside the interval of its record.")
 
 
 def _setting(options: ReproduceOptions, recipe: Reproduction) -> Setting:

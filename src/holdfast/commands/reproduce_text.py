@@ -78,20 +78,33 @@ def again_text(again: Again) -> str:
     record = again.record
     attack = f" under {record.attack}" if record.attack else ""
     rows = [_compared(one) for one in again.compared]
-    verdict = (
-        "Every number that has an interval lies in it again."
-        if again.holds
-        else "At least one number lies outside its interval."
-    )
     return "\n".join(
         [
             paragraph(f"{record.model}, {record.task}{attack}, seed {record.seed}: {again.file}"),
             "",
             table(["metric", "record", "95 % interval", "now", ""], rows),
             "",
-            paragraph(verdict),
+            paragraph(_verdict(again)),
         ]
     )
+
+
+def _verdict(again: Again) -> str:
+    """Return whether it fits, and what nobody looked at."""
+    missing = [one.before.name for one in again.compared if one.now is None]
+    if any(one.inside is False for one in again.compared):
+        told = ["At least one number lies outside its interval."]
+    elif any(one.inside for one in again.compared) and not missing:
+        told = ["Every number that has an interval lies in it again."]
+    elif not missing:
+        told = ["No number has an interval, so none can be said to lie in it."]
+    else:
+        told = []
+    if missing:
+        told.append(f"The record has {', '.join(missing)}, which did not come out this time.")
+    if again.left_out:
+        told.append(f"Not compared, as costs are not measured again: {', '.join(again.left_out)}.")
+    return " ".join(told)
 
 
 def _compared(one: Compared) -> list[str]:
@@ -99,8 +112,10 @@ def _compared(one: Compared) -> list[str]:
     ends = "" if before.low is None else f"{before.low:.4g}{NBSP}to{NBSP}{before.high:.4g}"
     words = {True: "inside", False: "outside", None: "no interval"}
     name = f"{before.name} {before.group}".strip()
-    now = "missing" if one.now is None else f"{one.now:.4g}"
-    return [name, f"{before.value:.4g}", ends, now, words[one.inside]]
+    now, word = f"{one.now or 0.0:.4g}", words[one.inside]
+    if one.now is None:
+        now, word = "missing", ""
+    return [name, f"{before.value:.4g}", ends, now, word]
 
 
 def _paragraphs(text: str) -> Iterator[str]:

@@ -18,13 +18,15 @@ from holdfast.evaluate.cells import (
 )
 from holdfast.evaluate.checkpoint import Checkpoint, read_checkpoints
 from holdfast.evaluate.measured import Measured
+from holdfast.evaluate.named import Named
 from holdfast.evaluate.progress import Progress, Silent
 from holdfast.evaluate.suite import Suite
 
 if TYPE_CHECKING:
+    from holdfast.evaluate.elsewhere import record_of_outcomes
     from holdfast.evaluate.run import evaluate, evaluate_all
 
-_NEED_TORCH = {"evaluate": "run", "evaluate_all": "run"}
+_NEED_TORCH = {"evaluate": "run", "evaluate_all": "run", "record_of_outcomes": "elsewhere"}
 
 __all__ = [
     "AdaptiveCell",
@@ -35,6 +37,7 @@ __all__ = [
     "Checkpoint",
     "CleanCell",
     "Measured",
+    "Named",
     "Progress",
     "Reading",
     "Silent",
@@ -42,6 +45,7 @@ __all__ = [
     "evaluate",
     "evaluate_all",
     "read_checkpoints",
+    "record_of_outcomes",
 ]
 
 

@@ -1,10 +1,9 @@
 """What the adaptive cell needs of other cells: their attacks' results, their adversarial texts."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from holdfast.attack import read_outcomes
 from holdfast.errors import InputError
 from holdfast.evaluate.adaptive import WHITE_BOX, adaptive, attacks_run, beaten
 from holdfast.evaluate.bench import Bench
@@ -12,7 +11,7 @@ from holdfast.evaluate.cells import AdaptiveCell
 from holdfast.evaluate.drawing import Drawn
 from holdfast.evaluate.measured import Measured
 from holdfast.evaluate.supplies import MOVING
-from holdfast.record import Outcome, RunRecord, read_record
+from holdfast.record import Outcome, OutcomesFile, RunRecord, read_record
 
 ADAPTIVE = "adaptive"
 """What the record has for its attack."""
@@ -33,14 +32,16 @@ class Adapted:
         known, examples = self.black_box(head), len(self.drawn.examples)
         attacks = len(attacks_run(known))
         with self.bench.progress.cell(self.cell.title, examples, attacks) as watch:
-            return adaptive(
+            texts, told = self._texts()
+            found = adaptive(
                 *(self.bench.victim, self.drawn.examples, self.cell.material),
                 seed=self.cell.reading.seed,
                 black_box=known,
-                transferred=self._texts(),
+                transferred=texts,
                 moving=MOVING[self.cell.moving],
                 watch=watch,
             )
+        return replace(found, notes=(*found.notes, *told))
 
     def refresh(self, found: RunRecord) -> RunRecord:
         """Add what is to be said of attacks that were run since."""
@@ -60,18 +61,38 @@ class Adapted:
                 found[str(record.attack)] = float(metric.value or 0.0)
         return found
 
-    def _texts(self) -> Sequence[Outcome]:
-        """Return the outcomes of the reference on these examples, with the labels of this model."""
+    def _texts(self) -> tuple[Sequence[Outcome], tuple[str, ...]]:
+        """Return the outcomes of the reference on these examples, and what is to be said of them.
+
+        They have the labels of this model.
+        """
         if self.transferred is None:
-            return ()
+            return (), ()
         own = {example.id: example for example in self.drawn.examples}
-        found = [outcome for outcome in read_outcomes(self.transferred) if outcome.id in own]
+        file = OutcomesFile(self.transferred)
+        found = [outcome for outcome in file if outcome.id in own]
         if not found or any(outcome.texts != own[outcome.id].texts for outcome in found):
             raise InputError(
                 f"{self.transferred} is about other examples than these; evaluate the reference "
                 "on the same."
             )
-        return [replace(outcome, label=own[outcome.id].label) for outcome in found]
+        notes = tuple(self._doubts(self.transferred, len(found), torn=file.torn))
+        return [replace(outcome, label=own[outcome.id].label) for outcome in found], notes
+
+    def _doubts(self, file: Path, known: int, *, torn: bool) -> Iterator[str]:
+        """Yield what is not as it should be with the texts of the reference."""
+        seed, own = file.parent.parent.name, self.bench.fitted.checkpoint.place.name
+        if seed != own:
+            yield (
+                f"The texts that are transferred were found on {self.cell.reference} of the "
+                f"training seed {seed}: there are none of the seed {own}."
+            )
+        if torn or known < len(self.drawn.examples):
+            why = ", as its file is cut off" if torn else ""
+            yield (
+                f"{self.cell.reference} has outcomes of {known} of the "
+                f"{len(self.drawn.examples)} examples{why}: only their texts are transferred."
+            )
 
 
 def outcomes_of_reference(bench: Bench, cell: AdaptiveCell) -> Path | None:

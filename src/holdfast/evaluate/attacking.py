@@ -1,7 +1,7 @@
 """A cell under attack: run or resumed, checked again, and put into numbers."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from holdfast.attack import (
@@ -38,6 +38,7 @@ class Attacked:
     def measure(self) -> Measured | None:
         """Attack what is not yet attacked; in the first process check all and count."""
         process = Process.of_environment()
+        begun = begun_before(self.file, process)
         share_of_process = -(-len(self.drawn.examples) // process.count)
         in_flight, workers = self.bench.machine.settled(self.attack, self.bench.victim)
         with self.bench.progress.cell(self.cell.title, share_of_process) as watch:
@@ -53,7 +54,7 @@ class Attacked:
             return None
         outcomes = list(read_outcomes(self.file))
         self._check(outcomes)
-        return self._counted(outcomes)
+        return self._counted(outcomes, begun)
 
     def _check(self, outcomes: Sequence[Outcome]) -> None:
         """Verify; outcomes that do not hold are kept aside, so that the next run attacks again."""
@@ -64,15 +65,13 @@ class Attacked:
             self.file.replace(aside)
             raise RunFailed(f"{error} They were moved to {aside}.") from error
 
-    def _counted(self, outcomes: Sequence[Outcome]) -> Measured:
-        labels = [outcome.label for outcome in outcomes]
-        known = baselines(labels, self.bench.victim.classes)
-        predictions = [-1 if o.prediction is None else o.prediction for o in outcomes]
-        return Measured(
-            (*attack_metrics(outcomes, known), *self._similarity(outcomes)),
-            attack_marks(outcomes),
-            self._moves(outcomes),
-            (*doubts(predictions, labels), *attack_notes(self.attack.name, summarise(outcomes))),
+    def _counted(self, outcomes: Sequence[Outcome], begun: tuple[str, ...]) -> Measured:
+        found = counted(outcomes, self.attack.name, self.bench.victim.classes)
+        return replace(
+            found,
+            metrics=(*found.metrics, *self._similarity(outcomes)),
+            series=self._moves(outcomes),
+            notes=(*found.notes, *begun),
         )
 
     def _similarity(self, outcomes: Sequence[Outcome]) -> tuple[Metric, ...]:
@@ -84,6 +83,28 @@ class Attacked:
             return ()
         seed = self.cell.reading.seed
         return tuple(moves(self.bench.victim, outcomes, self.attack, seed=seed))
+
+
+def begun_before(file: Path, process: Process) -> tuple[str, ...]:
+    """Return a note where an earlier run has written outcomes already; to be asked at the start."""
+    alone = process.count == 1  # or the parts of the others may be of this very run
+    own = "*" if alone else f"{process.rank}-of-{process.count}"
+    if not file.exists() and not any(file.parent.glob(f".{file.name}.{own}.part")):
+        return ()
+    return (
+        "The attack was interrupted and resumed: the seconds are those of its last part alone.",
+    )
+
+
+def counted(outcomes: Sequence[Outcome], name: str, classes: int) -> Measured:
+    """Return an attack in numbers, from its outcomes alone."""
+    labels = [outcome.label for outcome in outcomes]
+    predictions = [-1 if o.prediction is None else o.prediction for o in outcomes]
+    return Measured(
+        attack_metrics(outcomes, baselines(labels, classes)),
+        attack_marks(outcomes),
+        notes=(*doubts(predictions, labels), *attack_notes(name, summarise(outcomes))),
+    )
 
 
 def attack_marks(outcomes: Sequence[Outcome]) -> dict[str, str]:

@@ -1,5 +1,7 @@
 """A checkpoint that is loaded, with what its cells share, and the head of their records."""
 
+import hashlib
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,7 +16,7 @@ from holdfast.evaluate.measured import Measured
 from holdfast.evaluate.progress import Progress
 from holdfast.evaluate.supplies import Supplies
 from holdfast.record import RunRecord, encode
-from holdfast.victim import ModelVictim
+from holdfast.victim import ModelVictim, Victim
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,7 +24,7 @@ class Bench:
     """Where the cells of one checkpoint are measured."""
 
     fitted: Fitted
-    victim: ModelVictim
+    victim: Victim
     out: Path
     """Folder of all results."""
     supplies: Supplies
@@ -50,15 +52,19 @@ class Bench:
             config=encode(cell),
             attack=attack,
             training=None if training is None else training.training,
-            checksums={"model": self.victim.fingerprint, **checksums},
+            checksums={"model": self.victim.fingerprint, "labels": self._labels, **checksums},
             seeds=seeds or {},
         )
 
     @property
+    def _labels(self) -> str:
+        """Checksum of the names of the classes: they say which answer is right."""
+        return hashlib.sha256(json.dumps(self.fitted.labels).encode()).hexdigest()
+
+    @property
     def device(self) -> str:
         """Name of what the model runs on."""
-        device: Any = self.victim.model.device
-        return torch.cuda.get_device_name(device) if device.type == "cuda" else str(device.type)
+        return device_name(self.victim)
 
     def completed(self, head: RunRecord, measured: Measured, seconds: float) -> RunRecord:
         """Return the whole record."""
@@ -72,6 +78,14 @@ class Bench:
             device=self.device,
             seconds=round(seconds, 3),
         )
+
+
+def device_name(victim: Victim) -> str:
+    """Return the name of what a model runs on; of a function that is not known."""
+    if not isinstance(victim, ModelVictim):
+        return ""
+    device: Any = victim.model.device
+    return torch.cuda.get_device_name(device) if device.type == "cuda" else str(device.type)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,12 +1,12 @@
 """Records side by side: seeds taken together, models compared on the same examples."""
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from holdfast.evaluate.measured import mark_key
+from holdfast.evaluate.trainings import Attempts, compare_trainings, trainings
 from holdfast.record import Metric, RunRecord
-from holdfast.statistics import Comparison, bootstrap_mean, compare, holm
+from holdfast.record.pooling import pool
+from holdfast.statistics import Comparison, holm
 
 COMPARED = ("accuracy_under_attack", "white_box_accuracy", "paired_accuracy", "accuracy")
 """Of these the first that a record has marks of is what models are compared by. On AdvGLUE, whose
@@ -22,7 +22,7 @@ class Group:
     sample: int | None
     """Seed of the examples drawn."""
     models: Mapping[str, tuple[RunRecord, ...]]
-    """Name to its records, one for each seed."""
+    """Name to its records, by their seeds: one for each training and seed of the attack."""
 
     @property
     def title(self) -> str:
@@ -64,12 +64,7 @@ def _sample(models: Mapping[str, Sequence[RunRecord]]) -> int | None:
 
 def _ordered(records: Sequence[RunRecord]) -> tuple[RunRecord, ...]:
     """Return records by their seeds, so that those of two models are paired."""
-
-    def seeds(record: RunRecord) -> tuple[float, int]:
-        own = math.inf if record.seed is None else record.seed
-        return own, record.seeds.get("attack", 0)
-
-    return tuple(sorted(records, key=seeds))
+    return tuple(record for training in trainings(records) for record in training)
 
 
 def findings(records: Iterable[RunRecord], against: str) -> list[Finding]:
@@ -82,10 +77,10 @@ def findings(records: Iterable[RunRecord], against: str) -> list[Finding]:
         metric = next((name for name in COMPARED if _all_marked(group, name)), None)
         if metric is None or against not in group.models:
             continue
-        marks = {name: [r.marks[metric] for r in of] for name, of in group.models.items()}
+        marks = {name: _attempts(of, metric) for name, of in group.models.items()}
         for name in group.models:
             if name != against:
-                made = compare(name, against, marks[name], marks[against])
+                made = compare_trainings(name, against, marks[name], marks[against])
                 found.append(Finding(group, metric, made))
     corrected = holm([finding.comparison.p for finding in found])
     return [
@@ -96,6 +91,11 @@ def findings(records: Iterable[RunRecord], against: str) -> list[Finding]:
 
 def _all_marked(group: Group, metric: str) -> bool:
     return all(record.marks.get(metric) for of in group.models.values() for record in of)
+
+
+def _attempts(records: Sequence[RunRecord], key: str) -> list[Attempts]:
+    """Return the marks of each training, one text for each seed of the attack."""
+    return [[record.marks.get(key, "") for record in own] for own in trainings(records)]
 
 
 def unmatched(records: Iterable[RunRecord], against: str) -> list[str]:
@@ -112,18 +112,10 @@ def unmatched(records: Iterable[RunRecord], against: str) -> list[str]:
 
 
 def pooled(records: Sequence[RunRecord], name: str, part: str = "") -> Metric | None:
-    """Return a metric over the seeds: the mean, with an interval where marks allow it.
+    """Return a metric over the trainings, as reports have it; see `holdfast.record.pooling`.
 
     `part`: the group of the metric, such as a level of AdvGLUE.
     """
-    known = [metric for record in records if (metric := record.metric(name, part)) is not None]
-    values = [metric.value for metric in known if metric.value is not None]
-    if len(known) < 2 or not values:
-        return known[0] if known else None
-    mean = sum(values) / len(values)
-    first = replace(known[0], value=mean, low=None, high=None, count=None, total=None)
-    marks = [record.marks.get(mark_key(name, part), "") for record in records]
-    if not all(marks):
-        return first
-    found = bootstrap_mean(marks)
-    return replace(first, value=found.value, low=found.low, high=found.high)
+    if (found := pool(records, name, part)) is not None:
+        return found.metric
+    return next((m for record in records if (m := record.metric(name, part)) is not None), None)

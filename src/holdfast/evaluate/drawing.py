@@ -22,6 +22,8 @@ class Drawn:
     """Of the examples and the names of their labels: the same for every model."""
     source: str
     """SHA-256 of the file they were read from."""
+    positive: int = 1
+    """The model's code of the task's second class, which F1 is about where GLUE counts it."""
 
 
 def draw(reading: Reading, labels: Labels) -> Drawn:
@@ -34,10 +36,14 @@ def draw(reading: Reading, labels: Labels) -> Drawn:
     found = split.examples
     if reading.examples is not None and reading.examples < len(found):
         found = sample(found, reading.examples, seed=reading.seed)
-    checksum = _checksum(task, found)
-    order = model_codes(task, labels)
+    return drawn_for(labels, task, found, split.source.sha256)
+
+
+def drawn_for(labels: Labels, task: Task, examples: Iterable[Example], source: str) -> Drawn:
+    """Return examples of a task for a model with these labels."""
+    found, order = list(examples), model_codes(task, labels)
     turned = [replace(example, label=order[example.label]) for example in found]
-    return Drawn(reordered(task, order), turned, checksum, split.source.sha256)
+    return Drawn(reordered(task, order), turned, _checksum(task, found), source, order[1])
 
 
 def model_codes(task: Task, labels: Labels) -> tuple[int, ...]:

@@ -9,8 +9,10 @@ from holdfast.data import Task, find_task
 from holdfast.errors import InputError, first_line
 from holdfast.evaluate.advglue import ADVGLUE, read_advglue
 from holdfast.evaluate.checkpoint import Checkpoint
+from holdfast.evaluate.named import Named
 from holdfast.evaluate.suite import Suite
 from holdfast.record import RunRecord
+from holdfast.victim import Victim
 
 Labels = tuple[str, ...]
 
@@ -28,6 +30,8 @@ class Fitted:
     """Of the suite's tasks."""
     parts: tuple[str, ...] = ()
     """Of AdvGLUE's tasks; empty where the suite has no AdvGLUE."""
+    victim: Victim | None = None
+    """The model where it is in memory; none: it is loaded when its turn comes."""
 
     @property
     def trained(self) -> str | None:
@@ -35,9 +39,9 @@ class Fitted:
         return None if self.training is None else self.training.task
 
 
-def fit(checkpoints: Sequence[Checkpoint], suite: Suite) -> list[Fitted]:
+def fit(checkpoints: Sequence[Checkpoint | Named], suite: Suite) -> list[Fitted]:
     """Return what each checkpoint is put to, or say what does not fit, before anything runs."""
-    begun = [Fitted(one, model_labels(one.folder), one.training()) for one in checkpoints]
+    begun = [_begun(one) for one in checkpoints]
     offered = read_advglue(suite.advglue) if suite.advglue is not None else ()
     owned = {(one.checkpoint.place, one.trained) for one in begun}
     found = []
@@ -52,6 +56,18 @@ def fit(checkpoints: Sequence[Checkpoint], suite: Suite) -> list[Fitted]:
     _refuse_unfit(found, suite)
     _refuse_same_place(found, suite)
     return found
+
+
+def _begun(one: Checkpoint | Named) -> Fitted:
+    if isinstance(one, Checkpoint):
+        return Fitted(one, model_labels(one.folder), one.training())
+    names = one.label_names()
+    if len(names) != one.victim.classes:
+        raise InputError(
+            f"{one.name} tells {one.victim.classes} classes apart and {len(names)} labels are "
+            "given; give each class one."
+        )
+    return Fitted(one.checkpoint, names, None, victim=one.victim)
 
 
 def model_labels(folder: Path) -> Labels:
@@ -74,11 +90,14 @@ def codes(task: Task, labels: Labels) -> tuple[int, ...] | None:
     """
     if len(labels) != len(task.labels):
         return None
+    if sorted(labels) == sorted(task.labels):
+        return tuple(map(labels.index, task.labels))
     if all(re.fullmatch(rf"(LABEL_)?{code}", name) for code, name in enumerate(labels)):
         return tuple(range(len(labels)))
     theirs = [_plain(name) for name in labels]
     ours = [_plain(name) for name in task.labels]
-    return tuple(map(theirs.index, ours)) if sorted(theirs) == sorted(ours) else None
+    distinct = len(set(ours)) == len(ours)  # without their signs -1 and 1 are the same
+    return tuple(map(theirs.index, ours)) if distinct and sorted(theirs) == sorted(ours) else None
 
 
 def _plain(name: str) -> str:

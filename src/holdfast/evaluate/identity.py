@@ -9,6 +9,7 @@ from holdfast.record import RunRecord, read_record
 
 _WORDS = {
     "model": "the model was another one, or read its texts in another way",
+    "labels": "the model's classes had other names or another order",
     "data": "the examples were others",
     "attack": "the attack had other settings or files",
     "lexicon": "the lexicon was another",
@@ -27,7 +28,7 @@ def finished(path: Path, head: RunRecord) -> RunRecord | None:
     if not path.is_file():
         return None
     found = read_record(path)
-    if _identity(found) != _identity(head):
+    if _identity(found) != _identity(head, found):
         raise InputError(
             f"{path} holds another evaluation: {'; '.join(_differences(found, head))}. Choose "
             "another output folder, or the same settings."
@@ -37,15 +38,18 @@ def finished(path: Path, head: RunRecord) -> RunRecord | None:
     return found
 
 
-def _identity(record: RunRecord) -> dict[str, Any]:
-    checksums = {name: value for name, value in record.checksums.items() if name in _WORDS}
+def _identity(record: RunRecord, known_by: RunRecord | None = None) -> dict[str, Any]:
+    """Return what makes a record the same; of labels only where `known_by` tells its own."""
+    told = (known_by or record).checksums  # records of earlier versions have no labels
+    names = [name for name in _WORDS if name != "labels" or name in told]
+    checksums = {name: record.checksums[name] for name in names if name in record.checksums}
     measured = {name: record.config.get(name) for name in _MEASURED}
     return {"type": record.config.get("type"), "seeds": dict(record.seeds)} | checksums | measured
 
 
 def _differences(found: RunRecord, head: RunRecord) -> list[str]:
     """Return in words what differs: contents first, then settings that may be why."""
-    before, now = _identity(found), _identity(head)
+    before, now = _identity(found), _identity(head, found)
     told = [text for name, text in _WORDS.items() if before.get(name) != now.get(name)]
     there, here = dict(_leaves(found.config)), dict(_leaves(head.config))
     names = [name for name in {**here, **there} if here.get(name) != there.get(name)]

@@ -40,7 +40,7 @@ def _clean(bench: Bench, cell: CleanCell) -> Prepared:
 
     def measure() -> Measured:
         with bench.progress.cell(cell.title, len(drawn.examples)):
-            found = clean(bench.victim, drawn.examples, drawn.task)
+            found = clean(bench.victim, drawn.examples, drawn.task, positive=drawn.positive)
             texts = [example.texts for example in drawn.examples]
             spent = cost(bench.victim, texts) if cell.cost else ()
         return replace(found, metrics=(*found.metrics, *spent))
@@ -123,6 +123,6 @@ def _advglue(bench: Bench, cell: AdvGLUECell) -> Prepared:
 
     def measure() -> Measured:
         with bench.progress.cell(cell.title, len(turned)):
-            return advglue_task(bench.victim, turned)
+            return advglue_task(bench.victim, turned, positive=order[1])
 
     return Prepared(bench.head(cell, f"advglue/{cell.part}", checksums), measure)

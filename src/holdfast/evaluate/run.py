@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from holdfast.attack import Machine, Process
@@ -12,17 +13,18 @@ from holdfast.evaluate.cells import AttackCell, Cell, cells_of
 from holdfast.evaluate.checkpoint import Checkpoint
 from holdfast.evaluate.fitting import Fitted, fit
 from holdfast.evaluate.identity import finished
+from holdfast.evaluate.named import Named
 from holdfast.evaluate.preparing import prepare
 from holdfast.evaluate.progress import Progress, Silent
 from holdfast.evaluate.suite import Suite
 from holdfast.evaluate.supplies import Supplies
 from holdfast.evaluate.total import write_total
 from holdfast.record import RunRecord, describe_environment, write_record
-from holdfast.victim import load
+from holdfast.victim import ModelVictim, load
 
 
 def evaluate(
-    checkpoint: Checkpoint,
+    checkpoint: Checkpoint | Named,
     suite: Suite,
     out: Path,
     *,
@@ -31,6 +33,8 @@ def evaluate(
 ) -> list[RunRecord]:
     """Measure a checkpoint in every cell of a suite and return the records, which lie in `out`.
 
+    A `Named` classifier that is in memory already reads texts as it was made to, whatever the
+    suite says of its precision and length.
     A cell whose record is there already is not measured again. Processes that torchrun or
     `accelerate launch` started share the attacks; the first writes the records and returns them.
     """
@@ -38,7 +42,7 @@ def evaluate(
 
 
 def evaluate_all(
-    checkpoints: Sequence[Checkpoint],
+    checkpoints: Sequence[Checkpoint | Named],
     suite: Suite,
     out: Path,
     *,
@@ -51,7 +55,7 @@ def evaluate_all(
     return _evaluate_plan(plan, suite, out, machine, progress or Silent())
 
 
-def _require_reference(checkpoints: Sequence[Checkpoint], suite: Suite) -> None:
+def _require_reference(checkpoints: Sequence[Checkpoint | Named], suite: Suite) -> None:
     names = list(dict.fromkeys(one.name for one in checkpoints))
     if suite.reference is not None and suite.reference not in names:
         raise InputError(
@@ -70,15 +74,20 @@ def _evaluate_plan(
         supplies.get(_cells(fitted, suite), fitted.labels)
     progress.expect(sum(len(_cells(fitted, suite)) for fitted in plan))
     for fitted in plan:
-        checkpoint = fitted.checkpoint
-        victim = load(checkpoint.folder, max_length=suite.max_length, precision=suite.precision)
+        victim = fitted.victim or load(
+            fitted.checkpoint.folder, max_length=suite.max_length, precision=suite.precision
+        )
         bench = Bench(fitted, victim, out, supplies, machine, progress, environment)
         records += _records(bench, _cells(fitted, suite))
-        records += write_total(out / checkpoint.place)
+    # a row of five checkpoints has one total
+    for place in dict.fromkeys(fitted.checkpoint.place for fitted in plan if fitted.parts):
+        records += write_total(out / place)
     return records
 
 
 def _cells(fitted: Fitted, suite: Suite) -> list[Cell]:
+    if isinstance(ready := fitted.victim, ModelVictim):
+        suite = replace(suite, precision=ready.precision, max_length=ready.max_length)
     return list(cells_of(fitted.checkpoint, suite, fitted.tasks, fitted.parts))
 
 

@@ -25,6 +25,8 @@ METRICS = {
     "memory_mib": "mebibytes at the peak of a forward pass",
     "distance": "distance of the weights from the pre-trained ones, relative to their norm",
     "loss": "mean loss on the validation examples",
+    "growth": "relative size of a random move after the last layer over that at the embeddings",
+    "neighbour_agreement": "share of the texts whose nearest neighbour by features has their class",
 }
 """Metric to definition."""
 
@@ -37,5 +39,6 @@ SERIES = {
     "accuracy": "the accuracy on the validation examples, over the steps",
     "hull_accuracy": "the accuracy in the hull on the validation examples, over the steps",
     "features": "the features of the texts in two dimensions, by t-SNE",
+    "growth": "relative size of a random move after each layer over that at the embeddings",
 }
 """Series to definition."""

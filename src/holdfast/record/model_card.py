@@ -5,14 +5,12 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from statistics import fmean
 from typing import Any, NamedTuple
 
 from holdfast.errors import InputError
 from holdfast.record.definitions import METRICS
+from holdfast.record.pooling import data_of, pool, training_of
 from holdfast.record.run_record import Metric, RunRecord
-from holdfast.statistics import bootstrap_mean
 
 _BEFORE = ("accuracy", "f1", "glue")
 """Measures of the texts as they are, wherever they stand."""
@@ -23,6 +21,8 @@ _AFTER = (
 _SHOWN = _BEFORE + _AFTER
 _PARTS = ("validation", "held_out")
 """Groups of a training run, which stand in for an evaluation where there is none."""
+_SMALL_GENETIC = "small_genetic"
+"""Group of the adaptive check's search by questions alone, which may leave the least of all."""
 _MARK = "▼"
 
 _ADVGLUE = "advglue"
@@ -52,12 +52,6 @@ class _Measured(NamedTuple):
     metric: Metric
     seeds: int
 
-    @property
-    def no_better(self) -> bool:
-        """Whether always giving the most frequent answer would have done as well."""
-        value, majority = self.metric.value, self.metric.majority
-        return value is not None and majority is not None and value <= majority
-
 
 def model_card_section(records: Iterable[RunRecord]) -> str:
     """Return Markdown for the README.md of a model on the Hub; of several models one after another.
@@ -74,7 +68,8 @@ def model_card_section(records: Iterable[RunRecord]) -> str:
 
 def _section(model: str, records: Sequence[RunRecord]) -> str:
     evaluated = [record for record in records if record.kind == "evaluation"] or records
-    rows = [_pool(cell, found) for cell, found in _cells(evaluated).items()]
+    pooled = (_pool(cell, found) for cell, found in _cells(evaluated).items())
+    rows = [row for row in pooled if row is not None]
     named = dict.fromkeys(row.cell.measure for row in rows)
     parts = [
         f"## Robustness of {_escape(model)}",
@@ -103,7 +98,9 @@ def _cells(records: Sequence[RunRecord]) -> dict[_Cell, list[RunRecord]]:
                 plain.add(cell)
             elif cell in plain:
                 continue  # the accuracy before an attack, where it was measured on all texts
-            run = (*_training(record), record.checksums.get("data"))
+            once = cell.measure in _BEFORE  # an attack does not change what was right before it
+            seeds = () if once else tuple(sorted(record.seeds.items()))
+            run = (training_of(record), data_of(record), seeds)
             found[cell].setdefault(run, record)
     tasks = list(dict.fromkeys(record.task for record in records))
     order = sorted(found, key=lambda cell: tasks.index(cell.task))
@@ -111,7 +108,8 @@ def _cells(records: Sequence[RunRecord]) -> dict[_Cell, list[RunRecord]]:
 
 
 def _shown(record: RunRecord, metric: Metric) -> bool:
-    whole = metric.group == "" or (record.kind == "training" and metric.group in _PARTS)
+    parts = _PARTS if record.kind == "training" else (_SMALL_GENETIC,)
+    whole = metric.group in ("", *parts)
     return metric.name in _SHOWN and whole and metric.value is not None
 
 
@@ -120,49 +118,16 @@ def _cell(record: RunRecord, metric: Metric) -> _Cell:
     texts = f"under {attack}" if attack else "as they are"
     if record.task.partition("/")[0] == _ADVGLUE:
         texts = "of AdvGLUE"
+    elif metric.group == _SMALL_GENETIC:
+        texts = "under a small genetic search"
     elif metric.group:
         texts = metric.group.replace("_", " ")
     return _Cell(record.task, texts, metric.name, attack, metric.group)
 
 
-def _training(record: RunRecord) -> tuple[Any, ...]:
-    """Return what tells one trained model from another of the same name."""
-    return record.seed, record.checksums.get("model")
-
-
-def _pool(cell: _Cell, records: Sequence[RunRecord]) -> _Measured:
-    """Return the mean over seeds and samples, with an interval where marks tell one."""
-    metrics = [m for record in records if (m := record.metric(cell.measure, cell.group))]
-    seeds = len({_training(record) for record in records})
-    if len(metrics) == 1:
-        return _Measured(cell, metrics[0], seeds)
-    mean = Metric(
-        name=cell.measure,
-        value=fmean(metric.value for metric in metrics if metric.value is not None),
-        total=_same([metric.total for metric in metrics]),
-        majority=_same([metric.majority for metric in metrics]),
-        chance=_same([metric.chance for metric in metrics]),
-    )
-    if marks := _marks(records, cell.measure):
-        found = bootstrap_mean(marks)
-        mean = replace(mean, **vars(found), total=len(marks[0]))
-    return _Measured(cell, mean, seeds)
-
-
-def _marks(records: Sequence[RunRecord], measure: str) -> list[str]:
-    """Return the marks of each trained model, all about the same examples; empty: they are not."""
-    rows: dict[Any, list[tuple[str, str]]] = defaultdict(list)
-    for record in records:
-        own = (record.checksums.get("data", ""), record.marks.get(measure, ""))
-        rows[_training(record)].append(own)
-    sorted_rows = [sorted(row) for row in rows.values()]
-    examples = {tuple((data, len(marks)) for data, marks in row) for row in sorted_rows}
-    known = len(examples) == 1 and all(length for _, length in next(iter(examples)))
-    return ["".join(marks for _, marks in row) for row in sorted_rows] if known else []
-
-
-def _same(values: Sequence[Any]) -> Any:
-    return values[0] if len(set(values)) == 1 else None
+def _pool(cell: _Cell, records: Sequence[RunRecord]) -> _Measured | None:
+    found = pool(records, cell.measure, cell.group)
+    return None if found is None else _Measured(cell, found.metric, found.trainings)
 
 
 def _table(rows: Sequence[_Measured]) -> Iterator[str]:
@@ -175,7 +140,7 @@ def _table(rows: Sequence[_Measured]) -> Iterator[str]:
             _escape(row.cell.task),
             _escape(row.cell.texts),
             _words(row.cell.measure),
-            _percent(metric.value) + f" {_MARK}" * row.no_better,
+            _percent(metric.value) + f" {_MARK}" * row.metric.no_better_than_majority,
             f"{_percent(metric.low)} to {_percent(metric.high)}" if known else "not known",
             "" if metric.majority is None else _percent(metric.majority),
             "" if metric.total is None else str(metric.total),
@@ -185,7 +150,7 @@ def _table(rows: Sequence[_Measured]) -> Iterator[str]:
 
 
 def _warnings(rows: Sequence[_Measured], records: Sequence[RunRecord]) -> Iterator[str]:
-    if any(row.no_better for row in rows):
+    if any(row.metric.no_better_than_majority for row in rows):
         yield f"**Warning:** {_MARK} is no better than always giving the most frequent answer."
     if rows and max(row.seeds for row in rows) == 1:
         yield "**Note:** of one training seed no spread over seeds can be given."

@@ -18,6 +18,14 @@ WARNING = "Warning: "
 Json = Mapping[str, Any]
 
 
+def no_better_than_majority(value: float | None, majority: float | None) -> bool:
+    """Return whether always answering the most frequent class does as well; unknown: no.
+
+    The means of the same numbers may differ in their last digit, so that much is equal.
+    """
+    return value is not None and majority is not None and value <= majority + 1e-9
+
+
 @dataclass(frozen=True)
 class Metric:
     """A number that was measured, with its interval and what knowing nothing would score."""
@@ -47,9 +55,14 @@ class Metric:
                 object.__setattr__(self, name, None)
 
     @property
+    def no_better_than_majority(self) -> bool:
+        """Whether always answering the most frequent class would have scored as much, or more."""
+        return no_better_than_majority(self.value, self.majority)
+
+    @property
     def below_majority(self) -> bool:
-        """Whether always answering the most frequent class would have scored more."""
-        return self.value is not None and self.majority is not None and self.value < self.majority
+        """The same by its earlier name: a constant, which scores just that, is marked too."""
+        return self.no_better_than_majority
 
 
 @dataclass(frozen=True)

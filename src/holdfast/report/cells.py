@@ -6,7 +6,8 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from holdfast.record import RunRecord
-from holdfast.report.scores import REPEATS, Column, Measurement, Score, by_run, score
+from holdfast.record.pooling import REPEATS, lined_up, marks_of
+from holdfast.report.scores import Column, Measurement, Score, score
 
 JUDGED = ("accuracy_under_attack", "white_box_accuracy", "hull_accuracy")
 """Metrics over all examples of a task: knowing nothing scores on them what it does clean."""
@@ -85,28 +86,16 @@ class Cells:
         return {model: one for model, one in found if one is not None}
 
     def marks(self, model: str, column: Column) -> list[str]:
-        """Return which examples were right, a string for each training; empty: not known.
-
-        Of several attacks on the same examples the first counts, so that no example does twice.
-        """
-        table = by_run(self.found.get((model, column), ()))
-        rows = [_once_each(suites.values()) for suites in table.values()]
-        known = [row for row in rows if row is not None]
-        whole = len(known) == len(rows) and len({len(row) for row in known}) == 1
-        return known if whole else []
-
-
-def _once_each(measurements: Iterable[Measurement]) -> str | None:
-    first: dict[str, Measurement] = {}
-    for one in measurements:
-        first.setdefault(one.data, one)
-    marks = [one.marks for one in first.values()]
-    known = [one for one in marks if one]
-    return "".join(known) if known and len(known) == len(marks) else None
+        """Return which examples were right, a string for each training; empty: not known."""
+        found = self.found.get((model, column), ())
+        return lined_up((one.record for one in found), column.metric, column.group)
 
 
 def _repeats(cells: Iterable[Sequence[Measurement]]) -> int:
     """Return how often to draw: each cell is drawn for its interval, and once to compare it."""
-    marks = sum(2 * len(found[0].marks or "") for found in cells)
+    marks = sum(
+        2 * len(marks_of(found[0].record, found[0].metric.name, found[0].metric.group))
+        for found in cells
+    )
     allowed = MOST_DRAWN // max(1, marks) // 100 * 100
     return max(FEWEST_REPEATS, min(REPEATS, allowed))

@@ -11,6 +11,8 @@ ADAPTIVE = {
     "transfer_accuracy": "transferred texts",
 }
 """Metrics of the adaptive check, and the heads of their columns."""
+SMALL_GENETIC = "small_genetic"
+"""Group of the adaptive check's search by questions alone, which may leave the least of all."""
 TOTALS = {"plain_mean": "plain mean", "official_score": "official score"}
 PARTS = ("sst2", "qqp", "mnli", "mnli-mm", "qnli", "rte")
 """Tasks of AdvGLUE, as its authors order them."""
@@ -44,6 +46,7 @@ def task_columns(cells: Cells, task: str) -> list[Column]:
         clean = [c for c in own if c.metric == "accuracy"][:1]
     attacked = [c for c in own if c.metric == "accuracy_under_attack"]
     adaptive = [c for c in own if c.metric in ADAPTIVE]
+    adaptive += [c for c in cells.columns if c.task == task and c.group == SMALL_GENETIC]
     advglue = [
         column
         for metric in ("accuracy", "paired_accuracy")
@@ -69,6 +72,8 @@ def part_order(task: str) -> int:
 
 def heading(column: Column) -> str:
     """Return what stands above a column."""
+    if column.group == SMALL_GENETIC:
+        return "small genetic"
     if column.group:
         return f"{column.group} {column.metric}".replace("_", " ")
     if column.metric in ADAPTIVE:

@@ -39,8 +39,8 @@ def comparisons(cells: Cells, columns: Sequence[Column], against: str | None) ->
     lead = (
         f"Every model against {against}, example by example; right of the middle of the drawing "
         f"is better than {against}. Intervals are by paired bootstrap; p is McNemar's exact one "
-        "for one training each, else by the same bootstrap. The p of one column are corrected "
-        "together (Holm)."
+        "where both have one training, else Student's, with the spread of that bootstrap. The p "
+        "of one column are corrected together (Holm)."
     )
     return Section("comparisons", "Which differences are more than chance", lead, tuple(blocks))
 

@@ -24,7 +24,7 @@ class Cell:
     detail: str = ""
     """In smaller letters below: the interval, how many examples."""
     flag: str = ""
-    """Words of a mark, such as "below the majority class"; the page puts a sign before them."""
+    """Words of a mark, such as "no better than majority"; the page puts a sign before them."""
     best: bool = False
     """Whether it is the highest of its column."""
     spark: Spark | None = None

@@ -6,81 +6,60 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from holdfast.record import WARNING, RunRecord
 from holdfast.report.cells import Cells
 from holdfast.report.columns import full_heading
+from holdfast.report.constant import Constant
 from holdfast.report.content import Alert
 from holdfast.report.numbers import counted, joined
-from holdfast.report.scores import ADVGLUE, Column, Measurement
+from holdfast.report.scores import ADVGLUE, Column
 from holdfast.report.sweeps import without
 
-FEWEST = 20  # examples from which on the same answer to all of them is no accident
 ACCURACY = "accuracy"
-
-
-def constant_models(cells: Cells, one_answer: Iterable[RunRecord]) -> dict[str, str]:
-    """Return the models that answer one class whatever the text, with words to say so.
-
-    `one_answer` are the records whose outcomes all have the same prediction. A clean accuracy
-    that is exactly the share of the majority class tells the same.
-    """
-    seen = {id(record) for record in one_answer}
-    trainings: dict[str, set[object]] = defaultdict(set)
-    caught: dict[str, set[object]] = defaultdict(set)
-    for (model, column), measurements in cells.found.items():
-        if column.metric == ACCURACY and not column.group and ADVGLUE not in column.task:
-            trainings[model] |= {one.run for one in measurements}
-            caught[model] |= {m.run for m in measurements if id(m.record) in seen or _exact(m)}
-    return {
-        model: "one answer to everything"
-        if runs == trainings[model]
-        else f"one answer to everything in {len(runs)} of {len(trainings[model])} trainings"
-        for model, runs in caught.items()
-        if runs
-    }
-
-
-def _exact(measurement: Measurement) -> bool:
-    value, majority = measurement.metric.value, measurement.metric.majority
-    enough = (measurement.metric.total or 0) >= FEWEST
-    return enough and value is not None and majority is not None and abs(value - majority) < 1e-9
 
 
 def alerts(
     records: Sequence[RunRecord],
     cells: Cells,
-    constant: Mapping[str, str],
+    constant: Mapping[str, Constant],
     columns: Sequence[Column],
 ) -> tuple[Alert, ...]:
     """Return everything to be said first, the gravest before the rest."""
     return (
         *_constant(constant),
-        *_below(cells, columns, constant),
+        *_no_better(cells, columns, constant),
         *_notes(records),
         *_several_configurations(records),
         *_different_examples(cells, columns),
+        *_not_through_gradients(cells),
         *_one_training(cells),
         *_mixed(records),
     )
 
 
-def _constant(constant: Mapping[str, str]) -> Iterator[Alert]:
-    for model, words in constant.items():
+def _constant(constant: Mapping[str, Constant]) -> Iterator[Alert]:
+    for model, known in constant.items():
+        verb = "gives " if known.proven else ""
         text = (
-            f"{model} gives {words}: its accuracy is that of a constant, no attack can lower it, "
-            "and it must not be read as robust."
+            f"{model} {verb}{known.words}: no attack can lower the accuracy of a constant, and it "
+            "must not be read as robust."
         )
         yield Alert("warning", text)
 
 
-def _below(cells: Cells, columns: Sequence[Column], constant: Mapping[str, str]) -> Iterator[Alert]:
+def _no_better(
+    cells: Cells, columns: Sequence[Column], constant: Mapping[str, Constant]
+) -> Iterator[Alert]:
     found: dict[str, list[str]] = defaultdict(list)
     for column in columns:
         for model, score in cells.scores(column).items():
-            if score.below_majority and model not in constant:
+            if score.no_better_than_majority and model not in constant:
                 found[model].append(full_heading(column))
     told = [f"{model} ({counted(len(names), 'column')})" for model, names in found.items()]
     if found:
         who = joined(list(found)) if len(found) == 1 else f"{len(found)} models"
-        less = "scores less" if len(found) == 1 else "score less"
-        text = f"{who} somewhere {less} than always answering the majority class, marked with ▼."
+        score_no = "scores" if len(found) == 1 else "score"
+        text = (
+            f"{who} somewhere {score_no} no more than always answering the majority class, "
+            "marked with ▼."
+        )
         yield Alert("warning", text, joined(told, 12))
 
 
@@ -131,6 +110,25 @@ def _different_examples(cells: Cells, columns: Sequence[Column]) -> Iterator[Ale
             "are not compared."
         )
         yield Alert("warning", text, joined(names))
+
+
+def _not_through_gradients(cells: Cells) -> Iterator[Alert]:
+    """Say which models only attacks that ask were tried on: gradients may find what those miss."""
+
+    def measured(metric: str) -> dict[tuple[str, str], None]:
+        known = ((m, c.task) for m, c in cells.found if c.metric == metric and cells.score(m, c))
+        return dict.fromkeys(known)
+
+    white = measured("white_box_accuracy")
+    names = [
+        f"{m} ({task})" for m, task in measured("accuracy_under_attack") if (m, task) not in white
+    ]
+    if names:
+        text = (
+            "Attacked, but not through its gradients: run holdfast evaluate with the adaptive "
+            "check before calling it robust."
+        )
+        yield Alert("note", text, joined(names))
 
 
 def _one_training(cells: Cells) -> Iterator[Alert]:

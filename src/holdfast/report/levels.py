@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
+from holdfast.record.run_record import no_better_than_majority
 from holdfast.report.cells import Cells
 from holdfast.report.columns import part_order
 from holdfast.report.content import Block, Cell, Figure, Row, Section, Table
-from holdfast.report.numbers import BELOW, interval, percent
+from holdfast.report.numbers import NO_BETTER, interval, percent
 from holdfast.report.scores import ADVGLUE, Column
 from holdfast.report.sketch import INK, shown_name, sketch, style_of
 from holdfast.statistics import wilson
@@ -153,5 +154,5 @@ def _numbers(title: str, bars: Bars, models: Sequence[str], levels: Sequence[str
 def _cell(bar: Bar | None) -> Cell:
     if bar is None:
         return Cell("")
-    below = bar.majority is not None and bar.value < bar.majority
-    return Cell(percent(bar.value), interval(bar.low, bar.high), flag=BELOW if below else "")
+    flag = NO_BETTER if no_better_than_majority(bar.value, bar.majority) else ""
+    return Cell(percent(bar.value), interval(bar.low, bar.high), flag=flag)

@@ -1,10 +1,11 @@
 """The main tables: models as rows, what they were put to as columns, knowing nothing below."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from holdfast.record import METRICS
 from holdfast.report.cells import Cells
 from holdfast.report.columns import advglue_columns, base_tasks, heading, task_columns
+from holdfast.report.constant import Constant
 from holdfast.report.content import Block, Cell, Row, Section, Table
 from holdfast.report.numbers import baseline_cell, counted, score_cell
 from holdfast.report.scores import Column, Score
@@ -20,10 +21,10 @@ _INTERVALS = (
 )
 
 
-def results(cells: Cells, constant: Mapping[str, str]) -> Section | None:
+def results(cells: Cells, constant: Mapping[str, Constant]) -> Section | None:
     """Return the tables of accuracies, one for each task, and AdvGLUE's.
 
-    `constant` are the models that give one answer to everything, and the words to say so.
+    `constant` are the models that answer one class whatever the text, and what to say of them.
     """
     known = [(task, task_columns(cells, task)) for task in base_tasks(cells.columns)]
     found = [(task, columns) for task, columns in known if columns]
@@ -38,22 +39,34 @@ def results(cells: Cells, constant: Mapping[str, str]) -> Section | None:
         return None
     lead = (
         "Share of the examples that each model gets right, in percent. The last rows are what "
-        "knowing nothing scores on the same examples: a number below them is worse than not "
-        "reading the texts. A model whose clean accuracy is near them has forgotten its task, "
-        "which on AdvGLUE looks like robustness."
+        "knowing nothing scores on the same examples: a number that is not above them is no "
+        "better than not reading the texts. A model whose clean accuracy is near them has "
+        "forgotten its task, which on AdvGLUE looks like robustness."
     )
     return Section("results", "Results", lead, tuple(tables))
 
 
 def _table(
-    cells: Cells, columns: Sequence[Column], task: str, constant: Mapping[str, str]
+    cells: Cells, columns: Sequence[Column], task: str, constant: Mapping[str, Constant]
 ) -> Table:
     scores = {column: cells.scores(column) for column in columns}
     models = [m for m in cells.models if any((m, column) in cells.found for column in columns)]
-    best = {column: _best(scores[column], constant) for column in columns}
+    flags = {
+        model: known.words
+        for model, known in constant.items()
+        if any(known.concerns(cells, column) for column in columns)
+    }
+    best = {
+        column: _best(
+            scores[column], {m for m, known in constant.items() if known.concerns(cells, column)}
+        )
+        for column in columns
+    }
     rows = [
         Row(
-            _model_cell(model, [s[model] for s in scores.values() if model in s], constant),
+            _model_cell(
+                model, [s[model] for s in scores.values() if model in s], flags.get(model, "")
+            ),
             tuple(
                 score_cell(scores[c].get(model), c.metric, best=best[c] == model) for c in columns
             ),
@@ -67,14 +80,18 @@ def _table(
     return Table(caption, head, (*rows, *_baselines(columns, scores)), tuple(notes), title=task)
 
 
-def _model_cell(model: str, scores: Sequence[Score], constant: Mapping[str, str]) -> Cell:
+def _model_cell(model: str, scores: Sequence[Score], flag: str) -> Cell:
     runs = max((score.runs for score in scores), default=1)
-    return Cell(model, detail=counted(runs, "training"), flag=constant.get(model, ""))
+    return Cell(model, detail=counted(runs, "training"), flag=flag)
 
 
-def _best(scores: dict[str, Score], constant: Mapping[str, str]) -> str | None:
+def _best(scores: dict[str, Score], constant: Collection[str]) -> str | None:
     """Return the model with the highest number; none where there is nothing to choose from."""
-    fair = {m: s.value for m, s in scores.items() if m not in constant and not s.below_majority}
+    fair = {
+        model: score.value
+        for model, score in scores.items()
+        if model not in constant and not score.no_better_than_majority
+    }
     return max(fair, key=fair.__getitem__) if len(scores) > 1 and fair else None
 
 

@@ -7,7 +7,8 @@ from holdfast.report.scores import SHARES, Score
 
 MINUS, DASH = "\N{MINUS SIGN}", "\N{EN DASH}"
 NOTHING = Cell("\N{EM DASH}", detail="not measured")
-BELOW = "below majority"
+NO_BETTER = "no better than majority"
+"""The mark of a number that always answering the most frequent class would reach."""
 
 
 def percent(value: float) -> str:
@@ -47,7 +48,7 @@ def score_cell(score: Score | None, name: str, *, best: bool = False) -> Cell:
     return Cell(
         metric_value(name, score.value),
         detail=interval(score.low, score.high, name) or "no interval",
-        flag=BELOW if score.below_majority else "",
+        flag=NO_BETTER if score.no_better_than_majority else "",
         best=best,
         spark=spark,
     )

@@ -11,8 +11,9 @@ from typing import NamedTuple
 from holdfast.errors import InputError
 from holdfast.record import Outcome, OutcomesFile, RunRecord
 from holdfast.report.changed_text import changed_text
+from holdfast.report.constant import FEWEST
 from holdfast.report.content import Example, Gallery, Section
-from holdfast.report.honesty import FEWEST, where
+from holdfast.report.honesty import where
 from holdfast.report.numbers import counted
 
 STATUSES = {

@@ -17,9 +17,10 @@ from holdfast.report import details
 from holdfast.report.cells import Cells
 from holdfast.report.columns import all_columns, base_tasks
 from holdfast.report.comparisons import comparisons, reference_model
+from holdfast.report.constant import constant_models
 from holdfast.report.content import Content, Section
 from holdfast.report.features import features
-from holdfast.report.honesty import alerts, constant_models
+from holdfast.report.honesty import alerts
 from holdfast.report.inside import inside
 from holdfast.report.levels import levels
 from holdfast.report.main_table import results

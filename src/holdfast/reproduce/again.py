@@ -19,6 +19,10 @@ from holdfast.train import TrainConfig, fine_tune
 
 Measured = CleanCell | AttackCell | AdvGLUECell
 KINDS = ("CleanCell", "AttackCell", "AdvGLUECell")
+TIMED = ("latency_ms", "memory_mib")
+"""Numbers of the machine, not of the model."""
+COST = ("parameters", "gflops", *TIMED)
+"""Numbers that the record of an accuracy may have, too; they are not measured again with it."""
 
 
 @dataclass(frozen=True)
@@ -27,14 +31,20 @@ class Compared:
 
     before: Metric
     now: float | None
+    """None: it was not measured this time, though the record has it."""
 
     @property
     def inside(self) -> bool | None:
-        """Whether it lies in the record's interval; none: the record has no interval."""
+        """Whether it lies in the record's interval; none: there is no interval, or no number."""
         low, high = self.before.low, self.before.high
         if self.now is None or low is None or high is None:
             return None
         return low <= self.now <= high
+
+    @property
+    def holds(self) -> bool:
+        """Whether the number is there again, and in its interval if it has one."""
+        return self.now is not None and self.inside is not False
 
 
 @dataclass(frozen=True)
@@ -44,11 +54,13 @@ class Again:
     file: Path
     record: RunRecord
     compared: tuple[Compared, ...]
+    left_out: tuple[str, ...] = ()
+    """Names of numbers that were not compared: costs, which are not measured again."""
 
     @property
     def holds(self) -> bool:
-        """Whether every number that has an interval lies in it again."""
-        return all(one.inside is not False for one in self.compared)
+        """Whether every number is there again, and in its interval where it has one."""
+        return all(one.holds for one in self.compared)
 
 
 def run_again(file: Path, wanted: Wanted, *, say: Say = lambda _: None) -> Again:
@@ -69,13 +81,16 @@ def run_again(file: Path, wanted: Wanted, *, say: Say = lambda _: None) -> Again
         now = _trained(record, wanted)
     else:
         now = _evaluated(record, wanted)
-    pairs = [Compared(m, _value(now, m)) for m in record.metrics if m.value is not None]
-    return Again(file, record, tuple(pair for pair in pairs if _repeatable(pair.before)))
+    return _compared(file, record, now)
 
 
-def _repeatable(metric: Metric) -> bool:
-    """Whether a number is of the model, not of the machine it ran on."""
-    return metric.name not in ("latency_ms", "memory_mib")
+def _compared(file: Path, before: RunRecord, now: RunRecord) -> Again:
+    """Lay a record beside the one of now; costs are left out, but what a probe of them counts."""
+    known = [metric for metric in before.metrics if metric.value is not None]
+    skipped = TIMED if before.config.get("type") == "Probed" else COST
+    pairs = tuple(Compared(m, _value(now, m)) for m in known if m.name not in skipped)
+    left_out = dict.fromkeys(metric.name for metric in known if metric.name in skipped)
+    return Again(file, before, pairs, tuple(left_out))
 
 
 def _value(record: RunRecord, metric: Metric) -> float | None:
@@ -189,7 +204,8 @@ def _probed(record: RunRecord, wanted: Wanted) -> RunRecord:
         reading=probed.reading,
         output=_folder(record, wanted),
     )
-    cell = probed.cell
+    alone = dataclasses.replace(probed.cell.measure, attacks=(), advglue=False, evaluated=False)
+    cell = dataclasses.replace(probed.cell, measure=alone)
     if cell.train is not None:
         cell = dataclasses.replace(cell, train=dataclasses.replace(cell.train, model=model))
     workshop = Workshop(find_setting(asked, pairs=True))
@@ -208,7 +224,9 @@ def summary(again: Again) -> dict[str, Any]:
         "attack": again.record.attack,
         "seed": again.record.seed,
         "holds": again.holds,
+        "left_out": list(again.left_out),
         "metrics": [
-            {**encode(one.before), "now": one.now, "inside": one.inside} for one in again.compared
+            {**encode(one.before), "now": one.now, "inside": one.inside, "holds": one.holds}
+            for one in again.compared
         ],
     }

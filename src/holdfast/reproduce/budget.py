@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Literal
 
 from holdfast.errors import InputError
 
@@ -19,7 +20,10 @@ class Budget:
     train: int | None = None
     """Training examples of a cell at most, validation included."""
     attacked: int | None = None
-    """Examples measured and attacked at most."""
+    """Examples attacked at most."""
+    clean: int | Literal["same"] | None = "same"
+    """Examples for the accuracy without an attack, which costs little; same: those that are
+    attacked; none: all of the sample."""
     epochs: float | None = None
     learning_rate: float | None = None
     batch_size: int | None = None
@@ -40,7 +44,7 @@ def at_most(wanted: int, limit: int | None) -> int:
     return wanted if limit is None else min(wanted, limit)
 
 
-FULL = Budget("full", whole=True, checks=True)
+FULL = Budget("full", whole=True, clean=None, checks=True)
 
 # Few steps, so each is larger than the papers'; most sentences of SST-2 are within 40 tokens.
 SMALL = Budget(
@@ -50,6 +54,7 @@ SMALL = Budget(
     "small to conclude anything.",
     train=160,
     attacked=8,
+    clean=100,
     epochs=2,
     learning_rate=2e-4,
     batch_size=32,

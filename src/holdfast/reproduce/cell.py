@@ -13,7 +13,7 @@ from holdfast.record import encode
 from holdfast.train import TrainConfig
 
 Sample = Literal["published", "covered", "textfooler"]
-Probe = Literal["growth", "features"]
+Probe = Literal["growth", "features", "cost"]
 
 
 @dataclass(frozen=True)
@@ -31,12 +31,11 @@ class Measure:
     that TextFooler was released with. Where a data folder lacks the last two: the first."""
     evaluated: bool = True
     """Whether the accuracy is measured at all; else the training or a probe is of interest."""
-    cost: bool = False
-    """Whether parameters, operations and latency are measured."""
     advglue: bool = False
     """Whether AdvGLUE's rows of the task are read, too."""
     probes: tuple[Probe, ...] = ()
-    """What else: how a perturbation grows through the layers, a map of the features."""
+    """What else: how a perturbation grows through the layers, a map of the features, what a
+    forward pass of 128 tokens costs."""
 
 
 @dataclass(frozen=True)

@@ -135,7 +135,7 @@ def _attacks(setting: Setting, cells: Sequence[Cell]) -> Iterator[str]:
         return
     fewest = min(cell.measure.examples for cell in cells if cell.measure.attacks)
     if fewest < ATTACKED:
-        yield f"{fewest} examples are measured and attacked; the paper has 1,000 where it tells."
+        yield f"{fewest} examples are attacked; the paper has 1,000 where it tells."
     if setting.lexicon is None:
         yield (
             "Substitutes are those of the cached lexicon or of WordNet, not the counter-fitted "

@@ -2,12 +2,13 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from holdfast.record import Metric, RunRecord, find_records
 from holdfast.reproduce.cell import Cell
+from holdfast.reproduce.joined import added, independent, joined, trained_for
 from holdfast.reproduce.table import Place, Source
 from holdfast.statistics import Interval, bootstrap_mean
 
@@ -57,26 +58,93 @@ class Shelf:
             records = self._known[_key("training", source.row, source.task, None)]
             points = [_point(record, source) for record in records]
             return over_seeds([Metric(source.metric, point) for point in points])
+        known = self._measured(source)
+        value = over_seeds([metric for _, metric in known])
+        marks = self.marks(source)
+        if value is None or not marks:
+            return value
+        interval = bootstrap_mean(list(marks.values()))  # seeds and examples are drawn anew, both
+        return replace(value, value=interval.value, low=interval.low, high=interval.high)
+
+    def marks(self, source: Source) -> dict[int | None, str]:
+        """Return the marks of each seed; nothing unless all have them, of the same examples."""
+        known = self._measured(source)
+        name = f"{source.metric}/{source.group}" if source.group else source.metric
+        found = {record.seed: record.marks.get(name, "") for record, _ in known}
+        same = {record.checksums.get("data") for record, _ in known}
+        lengths = set(map(len, found.values()))
+        comparable = len(found) == len(known) and len(same) == 1 and len(lengths) == 1
+        return found if comparable and all(lengths) else {}
+
+    def _measured(self, source: Source) -> list[tuple[RunRecord, Metric]]:
+        """Return the records of a source whose number could be measured."""
         records = self._known[_key("evaluation", source.row, source.task, source.attack)]
         found = [(r, metric) for r in records if (metric := r.metric(source.metric, source.group))]
-        known = [(r, metric) for r, metric in found if metric.value is not None]
-        value = over_seeds([metric for _, metric in known])
-        name = f"{source.metric}/{source.group}" if source.group else source.metric
-        marks = [record.marks.get(name, "") for record, _ in known]
-        same = {record.checksums.get("data") for record, _ in known}
-        if value is None or not all(marks) or len(same) > 1 or len(set(map(len, marks))) > 1:
-            return value
-        interval = bootstrap_mean(marks)  # seeds and examples are drawn anew, both
-        return replace(value, value=interval.value, low=interval.low, high=interval.high)
+        return [(r, metric) for r, metric in found if metric.value is not None]
 
     def fill(self, place: Place) -> Value | None:
         """Return what stands at a place, in its unit; none unless all of its sources are there."""
         if place.computed is not None:
             return Value(place.computed)
-        if place.of:
-            return mean([self.fill(other) for other in place.of])
-        found = mean([self.find(source) for source in place.sources], weighted=place.weighted)
+        shares = self._shares(place)
+        found = None if shares is None else self._mean(shares)
         return None if found is None else found.scaled(SCALES.get(place.unit, 1.0))
+
+    def _shares(self, place: Place) -> dict[Source, float] | None:
+        """Return how much each source counts at a place; none where one is missing."""
+        if place.of:
+            parts = [self._shares(other) for other in place.of]
+        elif place.weighted:
+            values = [self.find(source) for source in place.sources]
+            sizes = [float(value.examples or 1) if value else 1.0 for value in values]
+            parts = [{s: size / sum(sizes)} for s, size in zip(place.sources, sizes, strict=True)]
+        else:
+            parts = [{source: 1.0} for source in place.sources]
+        if None in parts or not parts:
+            return None
+        whole: dict[Source, float] = defaultdict(float)
+        each = 1.0 if place.weighted and not place.of else 1.0 / len(parts)
+        for part in parts:
+            for source, share in (part or {}).items():
+                whole[source] += each * share
+        return dict(whole)
+
+    def _mean(self, shares: Mapping[Source, float]) -> Value | None:
+        """Return the mean of sources; those of the same models are not independent."""
+        values = {source: self.find(source) for source in shares}
+        known = {source: value for source, value in values.items() if value is not None}
+        if len(known) < len(shares):
+            return None
+        if len(known) == 1:
+            return next(iter(known.values()))
+        models: dict[tuple[str, str], list[Source]] = defaultdict(list)
+        for source in known:
+            models[trained_for(source)].append(source)
+        groups = [
+            [(source, known[source], shares[source]) for source in of] for of in models.values()
+        ]
+        parts = [self._of_models(group) for group in groups]
+        found = None
+        if None not in parts:
+            sizes = [sum(share for *_, share in group) for group in groups]
+            found = independent([part for part in parts if part is not None], sizes)
+        if found is not None and all(is_share(source.metric) for source in known):
+            found = found.within(0.0, 1.0)
+        return mean([(value, shares[source]) for source, value in known.items()], found)
+
+    def _of_models(self, group: Sequence[tuple[Source, Value, float]]) -> Interval | None:
+        """Return the mean of sources that are of the same models; none: no interval is known."""
+        shares = [share for *_, share in group]
+        if len(group) > 1:
+            marks = [self.marks(source) for source, *_ in group]
+            if all(marks) and (found := joined(marks, shares)) is not None:
+                return found
+        known = [
+            Interval(value.value, value.low, value.high)
+            for _, value, _ in group
+            if value.low is not None and value.high is not None
+        ]
+        return added(known, shares) if len(known) == len(group) else None
 
 
 def records_of(folder: Path, cells: Sequence[Cell]) -> list[tuple[Path, RunRecord]]:
@@ -108,12 +176,15 @@ def over_seeds(metrics: Sequence[Metric]) -> Value | None:
         return None
     middle = sum(values) / len(values)
     seeds = _spread(values)
-    low, high = (_end(metrics, side, seeds) for side in (-1, 1))
+    below, above = (_end(metrics, side, seeds) for side in (-1, 1))
+    share = is_share(metrics[0].name)
+    low = None if below is None else middle - below
+    high = None if above is None else middle + above
     majorities = [metric.majority for metric in metrics if metric.majority is not None]
     return Value(
         middle,
-        None if low is None else middle - low,
-        None if high is None else middle + high,
+        max(low, 0.0) if share and low is not None else low,
+        min(high, 1.0) if share and high is not None else high,
         seeds=len(values),
         examples=metrics[0].total,
         majority=sum(majorities) / len(majorities) if majorities else None,
@@ -143,36 +214,27 @@ def _spread(values: Sequence[float]) -> float:
     return float(stdtrit(freedom, 0.975)) * math.sqrt(variance / len(values))
 
 
-def mean(values: Sequence[Value | None], *, weighted: bool = False) -> Value | None:
-    """Return the mean of independent values; none where one is missing."""
-    known = [value for value in values if value is not None]
-    if not known or len(known) < len(values):
-        return None
-    if len(known) == 1:
-        return known[0]
-    sizes = [float(value.examples or 1) if weighted else 1.0 for value in known]
-    shares = [size / sum(sizes) for size in sizes]
-    middle = sum(share * value.value for share, value in zip(shares, known, strict=True))
-    interval = _combined(known, shares, middle)
-    majorities = [value.majority for value in known]
+def mean(values: Sequence[tuple[Value, float]], interval: Interval | None = None) -> Value:
+    """Return the mean of values by their shares, with the interval that it has."""
+    whole = sum(share for _, share in values)
+    majorities = [(value.majority, share) for value, share in values]
+    known = [majority * share for majority, share in majorities if majority is not None]
     return Value(
-        middle,
+        sum(value.value * share for value, share in values) / whole,
         None if interval is None else interval.low,
         None if interval is None else interval.high,
-        seeds=min(value.seeds for value in known),
-        examples=sum(value.examples or 0 for value in known) or None,
-        majority=None
-        if None in majorities
-        else sum(share * (m or 0.0) for share, m in zip(shares, majorities, strict=True)),
+        seeds=min(value.seeds for value, _ in values),
+        examples=sum(value.examples or 0 for value, _ in values) or None,
+        majority=sum(known) / whole if len(known) == len(values) else None,
     )
 
 
-def _combined(values: Sequence[Value], shares: Sequence[float], middle: float) -> Interval | None:
-    """Return the interval of a mean: reaches of independent parts add up in squares."""
-    below, above = [], []
-    for value, share in zip(values, shares, strict=True):
-        if value.low is None or value.high is None:
-            return None
-        below.append(share * (value.value - value.low))
-        above.append(share * (value.high - value.value))
-    return Interval(middle, middle - math.hypot(*below), middle + math.hypot(*above))
+def is_share(metric: str) -> bool:
+    """Whether a number lies between 0 and 1."""
+    return metric.endswith("accuracy") or metric in _SHARES
+
+
+_SHARES = (
+    *("f1", "glue", "accuracy_under_attack", "success_rate", "changed_share"),
+    *("plain_mean", "official_score", "neighbour_agreement"),
+)

@@ -21,6 +21,7 @@ from holdfast.implicit import (
 from holdfast.implicit.flops import paper_flops
 from holdfast.objectives import R3F, AnyObjective, CreAT, FreeLB, InfoBERT, Smart, Standard
 from holdfast.reproduce.cell import Cell, Measure, name_of
+from holdfast.reproduce.probe_cost import cost_of
 from holdfast.reproduce.recipe import Choice
 from holdfast.reproduce.setting import BERT_BASE, Setting, Shape
 from holdfast.reproduce.table import COST, UNREPORTED, Place, Source, white_box
@@ -97,6 +98,12 @@ CHOICES = (
 )
 
 
+RULE = (
+    "FLOPs beside the published ones are this model's by the paper's rule; what the same rule "
+    "gives for BERT-base, and what PyTorch counts, is in the table of costs."
+)
+
+
 def train(
     setting: Setting, method: Method, task: str, seed: int, *, low_resource: int | None = None
 ) -> TrainConfig:
@@ -125,14 +132,14 @@ def train(
     )
 
 
-def measure(setting: Setting, task: str, *, attacked: bool = True) -> Measure:
+def measure(setting: Setting, task: str, *, cost: bool = False) -> Measure:
     """Return what is measured: AdvGLUE, the clean texts and, beside the paper, PWWS."""
     return Measure(
         task=task,
-        attacks=("pwws_rift",) if attacked else (),
+        attacks=("pwws_rift",),
         examples=min(1000, setting.budget.attacked or 1000),
-        cost=True,
         advglue=True,
+        probes=("cost",) if cost else (),
     )
 
 
@@ -197,12 +204,19 @@ def by_rule(row: str, column: str, method: Method, shape: Shape) -> Place:
 
 def cost_places(row: str, method: Method, shape: Shape, task: str) -> Iterator[Place]:
     """Yield what a forward pass costs: by the paper's rule, and as it was counted and timed."""
-    for column, of in (("rule, BERT-base", BERT_BASE), ("rule, this model", shape)):
-        if of is shape or method.connection is None or method.connection.layers == "all":
-            yield dataclasses.replace(by_rule(row, column, method, of), table=COST)
+    for column, known in (("rule, BERT-base", BERT_BASE), ("rule, this model", shape)):
+        if known is shape or method.connection is None or method.connection.layers == "all":
+            yield dataclasses.replace(by_rule(row, column, method, known), table=COST)
     model = name_of(row)
-    yield Place(row, "counted", (Source(model, task, "gflops"),), unit="G", table=COST)
-    yield Place(row, "latency", (Source(model, task, "latency_ms"),), unit="ms", table=COST)
+    of = cost_of(task)
+    yield Place(row, "counted", (Source(model, of, "gflops"),), unit="G", table=COST)
+    yield Place(row, "latency", (Source(model, of, "latency_ms"),), unit="ms", table=COST)
+
+
+def weights(row: str, model: str | None = None) -> Place:
+    """Return the number of weights of a model for SST-2, for the column the paper has."""
+    source = Source(name_of(model or row), cost_of("sst2"), "parameters")
+    return Place(row, "Params", (source,), unit="M")
 
 
 def quarters(shape: Shape) -> list[str]:
@@ -220,6 +234,7 @@ def cells_of(
     seeds: int,
     low_resource: int | None = None,
     columns: Sequence[str] = (),
+    cost: bool = False,
 ) -> list[Cell]:
     """Return a cell for each row, task and seed."""
     return [
@@ -227,7 +242,7 @@ def cells_of(
             row=name_of(row),
             columns=tuple(columns) or _columns(task),
             train=train(setting, method, task, seed, low_resource=low_resource),
-            measure=measure(setting, task),
+            measure=measure(setting, task, cost=cost),
             seed=seed,
         )
         for row, method in rows

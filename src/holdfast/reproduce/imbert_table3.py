@@ -5,10 +5,11 @@ SST-2, three runs. AdvGLUE has 80 rows of the level word, 51 sentence and 17 hum
 than 12 layers gets the connection on the same quarter of its own layers.
 """
 
-from holdfast.reproduce.cell import Cell, name_of
+from holdfast.reproduce.cell import Cell
 from holdfast.reproduce.imbert import (
     CHOICES,
     METHODS,
+    RULE,
     Method,
     advglue,
     beside,
@@ -17,10 +18,11 @@ from holdfast.reproduce.imbert import (
     cost_places,
     printed,
     quarters,
+    weights,
 )
 from holdfast.reproduce.recipe import Choice, Reproduction
 from holdfast.reproduce.setting import Setting
-from holdfast.reproduce.table import Place, Source
+from holdfast.reproduce.table import Place
 
 QUARTERS = ("Layer (1-3)", "Layer (4-6)", "Layer (7-9)", "Layer (10-12)")
 ROWS = ("BERT", *QUARTERS, "IM-BERT", "EX-BERT", "IM-BERT solved", "Theta")
@@ -39,7 +41,7 @@ def cells(setting: Setting) -> list[Cell]:
     """Return every row."""
     rows = [(row, method(row, setting)) for row in setting.rows(ROWS, SHORT)]
     columns = (*LEVELS, "FLOPs", "Params")
-    return cells_of(setting, rows, ("sst2",), seeds=5, columns=columns)
+    return cells_of(setting, rows, ("sst2",), seeds=5, columns=columns, cost=True)
 
 
 def places(setting: Setting) -> list[Place]:
@@ -47,10 +49,9 @@ def places(setting: Setting) -> list[Place]:
     found = []
     for row in ROWS:
         found += [Place(row, c, (advglue(row, "sst2", level),)) for c, level in LEVELS.items()]
-        weights = Source(name_of(row), "sst2", "parameters")
         model = method(row, setting)
         found.append(by_rule(row, "FLOPs", model, setting.shape))
-        found.append(Place(row, "Params", (weights,), unit="M"))
+        found.append(weights(row))
         found += cost_places(row, model, setting.shape, "sst2")
         found += beside(row, ("sst2",))
     return found
@@ -72,4 +73,5 @@ REPRODUCTION = Reproduction(
     ),
     cells=cells,
     places=places,
+    differs=(RULE,),
 )

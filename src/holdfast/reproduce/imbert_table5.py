@@ -8,7 +8,7 @@ time it takes. Plain BERT, which the paper leaves out, is run beside them.
 
 from holdfast.reproduce.budget import at_most
 from holdfast.reproduce.cell import Cell, Measure, name_of
-from holdfast.reproduce.imbert import CHOICES, METHODS, by_rule, cost_places, train
+from holdfast.reproduce.imbert import CHOICES, METHODS, RULE, by_rule, cost_places, train
 from holdfast.reproduce.recipe import Choice, Reproduction
 from holdfast.reproduce.setting import Setting
 from holdfast.reproduce.table import UNREPORTED, Place, Source
@@ -21,7 +21,7 @@ SHORT = ("T=1", "T=5", "BERT")
 def cells(setting: Setting) -> list[Cell]:
     """Return a model for each T."""
     attacked = at_most(1000, setting.budget.attacked)
-    measure = Measure("imdb", ("textfooler",), attacked, sample="textfooler", cost=True)
+    measure = Measure("imdb", ("textfooler",), attacked, sample="textfooler", probes=("cost",))
     return [
         Cell(name_of(row), (column,), train(setting, METHODS[row], "imdb", seed), measure, seed)
         for column in setting.rows(tuple(COLUMNS), SHORT)
@@ -64,4 +64,5 @@ REPRODUCTION = Reproduction(
     ),
     cells=cells,
     places=places,
+    differs=(RULE,),
 )

@@ -6,10 +6,11 @@ run instead of BERT's when the given model is a RoBERTa. FLOPs are given by the 
 same rule for BERT-base, and as counted; the paper charges SMART with what its training costs.
 """
 
-from holdfast.reproduce.cell import Cell, name_of
+from holdfast.reproduce.cell import Cell
 from holdfast.reproduce.imbert import (
     CHOICES,
     METHODS,
+    RULE,
     Method,
     advglue,
     beside,
@@ -18,10 +19,11 @@ from holdfast.reproduce.imbert import (
     cost_places,
     printed,
     quarters,
+    weights,
 )
 from holdfast.reproduce.recipe import Choice, Reproduction
 from holdfast.reproduce.setting import Setting, Shape
-from holdfast.reproduce.table import Place, Source
+from holdfast.reproduce.table import Place
 
 OF_BERT = {
     "BERT": "BERT",
@@ -62,7 +64,8 @@ def cells(setting: Setting) -> list[Cell]:
     models = _models(setting)
     shown = [row for row in setting.rows(tuple(models), SHORT) if row in models]
     rows = [(models[row], _method(models[row], setting.shape)) for row in shown]
-    return cells_of(setting, rows, ("sst2",), seeds=5, columns=("Accuracy", "FLOPs", "Params"))
+    columns = ("Accuracy", "FLOPs", "Params")
+    return cells_of(setting, rows, ("sst2",), seeds=5, columns=columns, cost=True)
 
 
 def places(setting: Setting) -> list[Place]:
@@ -70,11 +73,10 @@ def places(setting: Setting) -> list[Place]:
     found = []
     for row, model in _models(setting).items():
         method = _method(model, setting.shape)
-        weights = Source(name_of(model), "sst2", "parameters")
         found += [
             Place(row, "Accuracy", (advglue(model, "sst2"),)),
             by_rule(row, "FLOPs", method, setting.shape),
-            Place(row, "Params", (weights,), unit="M"),
+            weights(row, model),
         ]
         found += cost_places(model, method, setting.shape, "sst2")
         found += beside(model, ("sst2",))
@@ -97,5 +99,5 @@ REPRODUCTION = Reproduction(
     ),
     cells=cells,
     places=places,
-    differs=("FLOPs of the table are this model's by the paper's rule; SMART's too, in use.",),
+    differs=(RULE,),
 )

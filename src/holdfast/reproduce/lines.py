@@ -14,27 +14,37 @@ DIGITS = {"%": 1, "G": 2, "M": 1, "ms": 2, "": 4}
 
 
 def header(grid: Grid) -> list[str]:
-    """Return the head of a table, with units that are not per cent."""
-    units = {entry.column: entry.unit for entry in grid.entries}
-    shown = [f"{c} ({units[c]})" if units[c] not in ("%", "", "x") else c for c in grid.columns]
-    return ["", "", *shown]
+    """Return the head of a table; a column of one unit other than per cent has it."""
+    return ["", "", *(_with_unit(column, _units(grid, column)) for column in grid.columns)]
 
 
 def lines(grid: Grid) -> Iterator[list[str]]:
     """Yield the lines of each row; a line without any number is left out."""
+    mixed = any(len(_units(grid, column)) > 1 for column in grid.columns)
     for row in grid.rows:
         entries = [grid.at(row, column) for column in grid.columns]
-        by_formula = all(entry.computed for entry in entries if entry and entry.measured)
+        known = [entry for entry in entries if entry is not None]
+        by_formula = all(entry.computed for entry in known if entry.measured)
         found = {
             "published": [_published(entry) for entry in entries],
             "computed" if by_formula else "measured": [_measured(entry) for entry in entries],
             "95 % interval": [_interval(entry) for entry in entries],
         }
-        told = row
+        told = _with_unit(row, {entry.unit for entry in known}) if mixed else row
         for name, cells in found.items():
             if any(cells):
                 yield [told, name, *cells]
                 told = ""
+
+
+def _units(grid: Grid, column: str) -> set[str]:
+    return {entry.unit for entry in grid.entries if entry.column == column}
+
+
+def _with_unit(name: str, units: set[str]) -> str:
+    """Return a row or column with the unit that all of it has, unless that is per cent."""
+    unit = next(iter(units)) if len(units) == 1 else ""
+    return name if unit in ("%", "", "x") else f"{name} ({unit})"
 
 
 def _published(entry: Entry | None) -> str:

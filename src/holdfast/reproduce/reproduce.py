@@ -16,6 +16,7 @@ from holdfast.record import (
 )
 from holdfast.report import write_report
 from holdfast.report.published import Published
+from holdfast.reproduce.done import refuse_other_files
 from holdfast.reproduce.fill import records_of
 from holdfast.reproduce.markdown import markdown
 from holdfast.reproduce.recipe import Reproduction
@@ -27,7 +28,7 @@ from holdfast.reproduce.shard import Shard
 
 FORMAT = 1
 FIXED = ("model", "budget", "data", "reading", "precision", "lexicon")
-"""What all that lies in one output folder has in common."""
+"""What all that lies in one output folder has in common; see `done` for the other files."""
 
 
 def reproduce(
@@ -42,6 +43,7 @@ def reproduce(
     if setting.demo:
         write_demo(setting.output)
     cells = list({cell.id: cell for cell in reproduction.cells(setting)}.values())
+    refuse_other_files(setting, cells)
     own = shard or Shard.read(None)
     failed = Workshop(setting, say).run(own.of(cells))
     result = result_of(reproduction, setting, failed)

@@ -5,8 +5,10 @@ from dataclasses import dataclass
 
 from holdfast.reproduce.cell import Cell
 from holdfast.reproduce.differences import differences
+from holdfast.reproduce.done import is_done
 from holdfast.reproduce.fill import Shelf, Value
 from holdfast.reproduce.imbert import TASKS, parts
+from holdfast.reproduce.probe_cost import KIND as COST
 from holdfast.reproduce.probe_features import TASK as FEATURES
 from holdfast.reproduce.probe_growth import TASK as PROPOSITIONS
 from holdfast.reproduce.published import Number
@@ -71,7 +73,7 @@ class Result:
     """Sentences: where model, data or protocol are not the paper's."""
     cells: int
     done: int
-    """Cells that are finished; the others may have some of their numbers."""
+    """Cells of which all is measured that this table asks; others may have some numbers."""
     missing: int
     """Rows whose numbers are not all there."""
     failed: tuple[str, ...] = ()
@@ -100,16 +102,15 @@ def result_of(
         for title in dict.fromkeys(["", *(place.table for place in places)])
         if (grid := _grid(title, reproduction, places, shelf, cells)).entries
     )
-    ids = {cell.id for cell in cells}
-    finished = [i for i in ids if (setting.output / "cells" / i / "done.json").is_file()]
+    different = {cell.id: cell for cell in cells}
     lacking = {e.row for grid in grids for e in grid.entries if e.missing}
     return Result(
         reproduction=reproduction,
         setting=setting,
         grids=grids,
         differences=tuple(differences(reproduction, setting, cells)),
-        cells=len(ids),
-        done=len(finished),
+        cells=len(different),
+        done=sum(is_done(setting, cell) for cell in different.values()),
         missing=len(lacking),
         failed=tuple(failed),
     )
@@ -153,14 +154,14 @@ def _measures(cell: Cell, source: Source) -> bool:
     kind, _, part = source.task.partition("/")
     if kind == ADVGLUE:
         return measure.advglue and part in parts(measure.task)
-    if source.task in PROBES:
-        return PROBES[source.task] in measure.probes
+    if kind in PROBES:
+        return PROBES[kind] in measure.probes and part in ("", measure.task)
     known = source.attack is None or source.attack in measure.attacks
     return source.task == measure.task and known
 
 
 ADVGLUE = "advglue"
-PROBES = {FEATURES: "features", PROPOSITIONS: "growth"}
+PROBES = {FEATURES: "features", PROPOSITIONS: "growth", COST: "cost"}
 """What records name as their task to the probe that writes them."""
 
 

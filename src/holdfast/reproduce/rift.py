@@ -209,7 +209,7 @@ def robust(row: str, of: DataSet, column: str) -> Source:
 
 
 def clean(row: str, of: DataSet) -> Source:
-    """Return the accuracy on the same examples, as they are."""
+    """Return the accuracy on the texts as they are."""
     return Source(name_of(row), of.task, "accuracy")
 
 

@@ -1,19 +1,19 @@
 """Run cells one after the other; what is done is not done again."""
 
 import dataclasses
-import json
 import logging
 import shutil
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from holdfast.attack import Material
 from holdfast.data import Example, Task, evaluation_split, find_task, read_split, sample
-from holdfast.errors import RunFailed
+from holdfast.errors import InputError, RunFailed
 from holdfast.evaluate import Checkpoint, Silent, Suite, evaluate
-from holdfast.record import RunRecord, encode, read_record, write_atomically, write_record
+from holdfast.record import RunRecord, read_record, write_record
 from holdfast.reproduce.cell import Cell, Probed
+from holdfast.reproduce.done import cell_folder, is_done, material_of, note_done
+from holdfast.reproduce.probe_cost import cost_record
 from holdfast.reproduce.probe_features import features_record, pretrained_victim
 from holdfast.reproduce.probe_growth import growth_record
 from holdfast.reproduce.rift import features
@@ -26,6 +26,7 @@ from holdfast.victim import ModelVictim, load
 _log = logging.getLogger(__name__)
 
 Say = Callable[[str], None]
+COUNTED = 16  # texts that make up the one whose cost is measured
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ class Workshop:
 
     def place(self, cell: Cell) -> Path:
         """Return the folder of a cell's training."""
-        return self.setting.output / "cells" / cell.id
+        return cell_folder(self.setting, cell)
 
     def run(self, cells: Sequence[Cell]) -> list[str]:
         """Run the cells and return a sentence for each that could not be finished."""
@@ -53,24 +54,20 @@ class Workshop:
                 self.say(f"cell {number} of {len(cells)}: {title(cell)}")
                 try:
                     self._run(cell)
-                except RunFailed as error:  # the others do not depend on it
+                except (RunFailed, InputError) as error:  # the others do not depend on it
                     failed.append(f"{title(cell)} failed: {error}")
                     _log.warning("%s", failed[-1])
         return failed
 
     def _run(self, cell: Cell) -> None:
-        done = self.place(cell) / "done.json"
-        wanted = json.loads(json.dumps(encode(cell.measure)))
-        if done.is_file() and wanted in json.loads(done.read_text(encoding="utf-8")):
+        if is_done(self.setting, cell):
             return
         if cell.train is not None:
             self._train(cell)
             if cell.measure.evaluated:
                 self._evaluate(cell)
         self._probe(cell)
-        earlier = json.loads(done.read_text(encoding="utf-8")) if done.is_file() else []
-        done.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(done, json.dumps([*earlier, wanted], indent=1) + "\n")
+        note_done(self.setting, cell)
 
     def _train(self, cell: Cell) -> None:
         assert cell.train is not None
@@ -96,6 +93,9 @@ class Workshop:
         if "features" in cell.measure.probes:
             chosen = features(setting)
             records.append(features_record(probed, self._victim(cell), task, examples, chosen))
+        if "cost" in cell.measure.probes:
+            model = self.place(cell) / "run" / "model"
+            records.append(cost_record(probed, model, examples[:COUNTED]))
         for record in records:
             self._write(record, f"{record.task}.json")
 
@@ -128,28 +128,12 @@ def suite_of(cell: Cell, setting: Setting) -> Suite:
         tasks=(measure.task,),
         attacks=measure.attacks,
         examples=measure.examples,
+        clean_examples=setting.budget.clean,
         data=sample_folder(setting, measure.task, measure.sample),
         material=material_of(setting, measure.task, measure.attacks),
         advglue=setting.advglue if measure.advglue else None,
         adaptive=thorough,
         stability=thorough,
-        cost=measure.cost,
+        cost=False,  # of a text of 128 tokens, by a probe
         precision=setting.precision,
     )
-
-
-def material_of(setting: Setting, task: str, attacks: Iterable[str]) -> Material:
-    """Return of the files at hand those that some attack takes."""
-    attacks = tuple(attacks)
-    whole = Material(
-        lexicon=setting.lexicon,
-        allowed_sets=setting.allowed.get(task),
-        wordnet=setting.wordnet,
-        encoder=setting.encoder,
-    )
-    taken = {
-        name: path
-        for name, path in vars(whole).items()
-        if any(name not in whole.unused_by(attack) for attack in attacks)
-    }
-    return Material(**taken)

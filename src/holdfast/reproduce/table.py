@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 UNREPORTED = "What the paper does not report"
-COST = "What a forward pass costs"
+COST = "What a forward pass of 128 tokens costs"
 
 
 @dataclass(frozen=True)

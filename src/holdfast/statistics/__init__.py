@@ -1,6 +1,11 @@
 """Intervals and tests: what chance leaves of a number; NumPy and SciPy only where they are used."""
 
-from holdfast.statistics.bootstrap import bootstrap_mean, bootstrap_values, paired_bootstrap
+from holdfast.statistics.bootstrap import (
+    bootstrap_mean,
+    bootstrap_shares,
+    bootstrap_values,
+    paired_bootstrap,
+)
 from holdfast.statistics.comparison import Comparison
 from holdfast.statistics.comparisons import compare, compare_all
 from holdfast.statistics.holm import holm
@@ -12,6 +17,7 @@ __all__ = [
     "Comparison",
     "Interval",
     "bootstrap_mean",
+    "bootstrap_shares",
     "bootstrap_values",
     "compare",
     "compare_all",

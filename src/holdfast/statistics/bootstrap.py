@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from holdfast.statistics.draws import Draws
-
 REPEATS = 2000
 
 
@@ -33,7 +31,8 @@ def bootstrap_mean(marks: Sequence[str], *, repeats: int = REPEATS, seed: int = 
         return Interval(right / count, *wilson(right, count))
     from holdfast.statistics.draws import draw
 
-    return _sound(draw([_table(marks)], repeats=repeats, seed=seed), count).within(0.0, 1.0)
+    found = draw([_table(marks)], repeats=repeats, seed=seed).interval()
+    return _sound(found, count).within(0.0, 1.0)
 
 
 def bootstrap_values(
@@ -58,6 +57,17 @@ def bootstrap_values(
     return draw([table], repeats=repeats, seed=seed).interval()
 
 
+def bootstrap_shares(
+    shares: Sequence[Sequence[float]], *, repeats: int = REPEATS, seed: int = 0
+) -> Interval:
+    """Return the mean of shares from 0 to 1, one for each example, such as the mean of its marks.
+
+    The interval stays within 0 and 1, and leaves something open where all examples are alike.
+    """
+    found = bootstrap_values(shares, repeats=repeats, seed=seed)
+    return _sound(found, len(shares[0])).within(0.0, 1.0)
+
+
 def paired_bootstrap(
     a: Sequence[str], b: Sequence[str], *, repeats: int = REPEATS, seed: int = 0
 ) -> Interval:
@@ -78,7 +88,7 @@ def difference(
     first, second = _table(a), _table(b)
     tables = [first - second] if len(first) == len(second) else [first, -second]
     draws = draw(tables, repeats=repeats, seed=seed)
-    return _sound(draws, count).within(-1.0, 1.0), draws.p()
+    return _sound(draws.interval(), count).within(-1.0, 1.0), draws.p()
 
 
 def _table(marks: Sequence[str]) -> "NDArray[np.float64]":
@@ -88,9 +98,8 @@ def _table(marks: Sequence[str]) -> "NDArray[np.float64]":
     return np.array(rows, dtype=np.float64) - ord("0")
 
 
-def _sound(draws: "Draws", examples: int) -> Interval:
+def _sound(found: Interval, examples: int) -> Interval:
     """Return the interval; where nothing varies, it leaves open what so few examples leave open."""
-    found = draws.interval()
     if found.low < found.high:
         return found
     unseen = wilson(0, examples)[1]  # so many might be otherwise, though none of these is

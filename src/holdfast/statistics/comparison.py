@@ -41,6 +41,9 @@ class Comparison:
         if self.significant:
             than = f" than {other}" if self.corrected_for > 1 else ""
             finding = f"{leader} is better{than} {by}"
+        elif ahead.low > 0 and self.corrected_for > 1:  # alone it might have been told
+            among = f"among {self.corrected_for} comparisons"
+            finding = f"{leader} is ahead of {other} {by}, but {among} chance may do that"
         else:
             lead = f"{leader} is ahead {by}" if ahead.value else "they score the same"
             finding = f"No difference between {self.first} and {self.second} can be told: {lead}"

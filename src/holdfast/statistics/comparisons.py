@@ -23,7 +23,7 @@ def compare(
 ) -> Comparison:
     """Compare two models by their marks `a` and `b`: a text of 1 and 0 for each training seed.
 
-    One seed each: p is McNemar's. More: seeds and examples are drawn again, as for the interval.
+    One seed each: p is McNemar's. More: it is Student's, with the spread of the interval's draws.
     `measured_on` says what the marks of each are about; where that differs they are refused.
     """
     if measured_on is not None and measured_on[0] != measured_on[1]:
@@ -35,8 +35,14 @@ def compare(
     found, p = difference(a, b, repeats=repeats, seed=seed)
     if len(a) == len(b) == 1:
         p = mcnemar(a[0], b[0])
-    p = max(p, min(1.0, 2 * 0.5**examples))  # no test can make more of so few examples
+    p = max(p, min(1.0, 2 * 0.5 ** _tipped(a, b)))  # no test can make more of so few examples
     return Comparison(first, second, found, p, min(len(a), len(b)), examples)
+
+
+def _tipped(a: Sequence[str], b: Sequence[str]) -> int:
+    """Return how many examples one model gets right more often; the others say nothing."""
+    columns = zip(zip(*a, strict=True), zip(*b, strict=True), strict=True)
+    return sum(x.count("1") * len(b) != y.count("1") * len(a) for x, y in columns)
 
 
 def compare_all(

@@ -2,10 +2,12 @@
 
 from pathlib import Path
 
+from holdfast.attack.any_of import AnyOf
 from holdfast.attack.constraint import PartOfSpeech, SentenceSimilarity, StopWords
 from holdfast.attack.core import Attack, Transformation
+from holdfast.attack.named_entities import NamedEntities
 from holdfast.attack.search import PWWS, Greedy
-from holdfast.attack.sources import ModelFolder, VectorFile, WordNetFolder
+from holdfast.attack.sources import EntityFile, ModelFolder, VectorFile, WordNetFolder
 from holdfast.attack.transformation import Neighbours
 from holdfast.attack.vectors import VectorNeighbours
 from holdfast.attack.wordnet_synonyms import WordNetSynonyms
@@ -31,13 +33,14 @@ def pwws_rift(lexicon: Lexicon | None = None) -> Attack:
     )
 
 
-def pwws_ren(wordnet: Path | None = None) -> Attack:
-    """PWWS by its authors (Ren et al., ACL 2019; `JHL-HUST/PWWS`), without named entities.
+def pwws_ren(wordnet: Path | None = None, entities: Path | None = None) -> Attack:
+    """PWWS by its authors (Ren et al., ACL 2019; `JHL-HUST/PWWS`).
 
-    They replace a named entity by the most frequent one of its kind that the training texts of
-    its class do not have. That takes an entity recogniser, and the training data of the victim,
-    which an attacker need not have; TextAttack leaves it out too.
+    They find named entities with spaCy and replace one by the most frequent of its kind that the
+    training texts of its class do not have. Here a file says which names are of one kind, the
+    most frequent first; without it no name is replaced, as in TextAttack.
     """
+    synonyms = WordNetSynonyms(WordNetFolder.of(wordnet))
     return Attack(
         "pwws_ren",
         # Scores are taken once. TextAttack looks for the best substitute anew at every step and
@@ -46,7 +49,11 @@ def pwws_ren(wordnet: Path | None = None) -> Attack:
         # WordNet's synonyms of the same part of speech: theirs is spaCy's fine-grained tag, so a
         # plural has no synonym in WordNet's base forms; nor has it here. TextAttack takes the
         # synonyms of all parts of speech, and freezes stop words.
-        transformation=WordNetSynonyms(WordNetFolder.of(wordnet)),
+        transformation=(
+            synonyms
+            if entities is None
+            else AnyOf((NamedEntities(EntityFile.of(entities)), synonyms))
+        ),
         # The word is hidden behind id 0 of their vocabulary: the victim's own unknown word.
         placeholder=None,
     )
