@@ -71,6 +71,17 @@ def test_a_run_prints_the_table_and_the_same_command_only_shows_it(place, capsys
     assert entry["measured"]["value"] > 0
 
 
+def test_a_task_that_is_not_there_is_told_and_the_command_ends_with_1(place, tmp_path, capsys):
+    """No cell can be run here; each is reported, and the table is printed all the same."""
+    (tmp_path / "data").mkdir()
+    words = [*arguments(place, "rift-figure2"), "--data", str(tmp_path / "data")]
+    assert cli.main([*words, "--output", str(tmp_path / "out")]) == 1
+    told = capsys.readouterr()
+    assert "4 cells could not be finished" in told.err
+    assert "Could not be finished:" in told.out
+    assert "RIFT, imdb, seed 0 failed: " in " ".join(told.out.split())
+
+
 def test_a_record_is_run_again(place, tmp_path, capsys):
     assert cli.main(arguments(place, "imbert-propositions")) == 0
     record = place / "out" / "records" / "pre-trained" / "0" / "propositions.json"

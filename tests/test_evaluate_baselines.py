@@ -21,13 +21,13 @@ def test_a_share_has_wilsons_interval() -> None:
     found = share("accuracy", "1101", group="word", majority=0.8, chance=0.5)
     assert (found.value, found.count, found.total, found.group) == (0.75, 3, 4, "word")
     assert (found.low, found.high) == wilson(3, 4)
-    assert found.below_majority
+    assert found.no_better_than_majority
 
 
 def test_the_share_of_nothing_has_no_value() -> None:
     found = share("accuracy", "", majority=0.5)
     assert (found.value, found.low, found.total) == (None, None, 0)
-    assert not found.below_majority
+    assert not found.no_better_than_majority
 
 
 def test_marks() -> None:

@@ -119,7 +119,7 @@ def test_a_metric_is_found_by_name_and_group() -> None:
 )
 def test_no_better_than_the_majority_class(value: float, majority: float, no_better: bool) -> None:
     found = Metric("accuracy", value, majority=majority)
-    assert found.no_better_than_majority is found.below_majority is no_better
+    assert found.no_better_than_majority is found.no_better_than_majority is no_better
 
 
 def test_what_was_measured_on_tells_what_can_be_compared() -> None:
@@ -181,7 +181,7 @@ def test_format_2_the_record_of_an_evaluation(tmp_path: Path) -> None:
     assert found.metric("accuracy_under_attack") == Metric(
         "accuracy_under_attack", 0.5, 0.236593, 0.763407, 5, 10, "", 0.6, 0.5
     )
-    assert found.metric("accuracy_under_attack").below_majority
+    assert found.metric("accuracy_under_attack").no_better_than_majority
     assert found.metric("similarity").value is None
     assert found.marks["accuracy_under_attack"] == "1111100000"
     assert [series.name for series in found.series] == ["moved_attack", "moved_random"]

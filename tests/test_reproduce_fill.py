@@ -32,8 +32,8 @@ def test_one_seed_keeps_the_records_own_interval():
     found = Shelf([record("1101")]).find(ACCURACY)
     assert (found.value, found.seeds, found.examples) == (0.75, 1, 4)
     assert (found.low, found.high) == wilson(3, 4)
-    assert not found.below_majority
-    assert Shelf([record("1000")]).find(ACCURACY).below_majority
+    assert not found.no_better_than_majority
+    assert Shelf([record("1000")]).find(ACCURACY).no_better_than_majority
 
 
 def test_several_seeds_are_drawn_anew_with_their_examples():
@@ -66,8 +66,10 @@ def test_seeds_that_differ_widen_the_interval():
     apart = over_seeds([Metric("accuracy", 0.4, 0.3, 0.5), Metric("accuracy", 0.6, 0.5, 0.7)])
     assert (same.low, same.high) == pytest.approx((0.4, 0.6))
     # Student's t of one degree of freedom, 12.706, times the standard error of 0.4 and 0.6
-    reach = math.hypot(0.1, 12.7062 * math.sqrt(0.02 / 2))
-    assert (apart.low, apart.high) == pytest.approx((0.5 - reach, 0.5 + reach), rel=1e-4)
+    assert (apart.low, apart.high) == (0.0, 1.0)  # 0.5 -+ 1.27, and a share is a share
+    slow = over_seeds([Metric("latency_ms", 4.0, 3.0, 5.0), Metric("latency_ms", 6.0, 5.0, 7.0)])
+    reach = math.hypot(1.0, 12.7062 * math.sqrt(2.0 / 2))
+    assert (slow.low, slow.high) == pytest.approx((5.0 - reach, 5.0 + reach), rel=1e-4)
     assert over_seeds([]) is None
     assert over_seeds([Metric("latency_ms", 3.0)]) == Value(3.0)
 
@@ -90,11 +92,76 @@ def test_a_mean_over_tasks_needs_all_of_them():
 
 
 def test_a_weighted_mean_counts_rows():
-    values = [Value(0.5, examples=10), Value(1.0, examples=30)]
-    assert mean(values, weighted=True).value == pytest.approx(0.875)
-    assert mean(values).value == pytest.approx(0.75)
-    assert mean(values).low is None
-    assert mean([Value(0.5), None]) is None
+    other = Source("BERT", "advglue/qqp", "accuracy")
+    shelf = Shelf([record("10" * 5), record("1" * 30, task="advglue/qqp")])
+    sources = (ACCURACY, other)
+    assert shelf.fill(Place("w", "c", sources, weighted=True)).value == pytest.approx(87.5)
+    assert shelf.fill(Place("w", "c", sources)).value == pytest.approx(75)
+    assert mean([(Value(0.5), 1.0), (Value(1.0), 3.0)]) == Value(0.875)
+
+
+ONE_MODEL = tuple(Source("BERT", f"advglue/{part}", "accuracy") for part in ("mnli", "mnli-mm"))
+TWO_MODELS = tuple(Source("BERT", f"advglue/{part}", "accuracy") for part in ("mnli", "qnli"))
+LUCK = ("1" * 36 + "0" * 4, "1" * 20 + "0" * 20, "1" * 4 + "0" * 36)
+
+
+def by_luck(*parts, marks=True):
+    """Three seeds, of which one is lucky in every part."""
+    changes = {} if marks else {"marks": {}}
+    return Shelf(
+        record(of, seed, task=f"advglue/{part}", **changes)
+        for part in parts
+        for seed, of in enumerate(LUCK)
+    )
+
+
+@pytest.mark.parametrize("marks", [True, False], ids=["marks", "no marks"])
+def test_numbers_of_one_model_do_not_narrow_each_others_interval(marks):
+    """A lucky seed is lucky in MNLI-m and -mm: their mean is as unsure as each of them."""
+    shelf = by_luck("mnli", "mnli-mm", "qnli", marks=marks)
+    alone = shelf.fill(Place("w", "c", ONE_MODEL[:1]))
+    same = shelf.fill(Place("w", "c", ONE_MODEL))
+    apart = shelf.fill(Place("w", "c", TWO_MODELS))
+    assert same.value == apart.value == pytest.approx(50)
+    assert same.high - same.low > 0.9 * (alone.high - alone.low)
+    assert apart.high - apart.low == pytest.approx((alone.high - alone.low) / math.sqrt(2))
+
+
+def test_joined_marks_vary_about_their_own_means():
+    """Parts that differ are no chance: one seed, 40 examples each, spread by binomial law."""
+    high, low = "1" * 38 + "0" * 2, "1" * 2 + "0" * 38
+    shelf = Shelf([record(high, task="advglue/mnli"), record(low, task="advglue/mnli-mm")])
+    found = shelf.fill(Place("w", "c", ONE_MODEL))
+    assert found.value == pytest.approx(50)
+    error = 50 * math.sqrt(2 * 0.95 * 0.05 / 40)
+    assert (found.high - found.low) / 2 == pytest.approx(1.96 * error, rel=0.15)
+
+
+def test_levels_of_the_same_models_share_their_seeds():
+    """The average of Table 4: places of places, flattened before the seeds are drawn."""
+    groups = ("word", "sentence")
+    records = [
+        RunRecord(
+            *("evaluation", "BERT", "advglue/sst2", seed, {}),
+            metrics=tuple(Metric("accuracy", of.count("1") / 40, group=g) for g in groups),
+            marks={f"accuracy/{g}": of for g in groups},
+        )
+        for seed, of in enumerate(LUCK)
+    ]
+    levels = [Place("w", g, (Source("BERT", "advglue/sst2", "accuracy", group=g),)) for g in groups]
+    shelf = Shelf(records)
+    alone, both = shelf.fill(levels[0]), shelf.fill(Place("Avg.", "c", of=tuple(levels)))
+    assert both.high - both.low > 0.9 * (alone.high - alone.low)
+
+
+def test_no_interval_leaves_what_a_share_can_be():
+    sure = Metric("accuracy", 1.0, 0.6, 1.0)
+    records = [
+        RunRecord("evaluation", "BERT", f"advglue/{part}", 0, {}, metrics=(sure,))
+        for part in ("mnli", "mnli-mm", "qnli")
+    ]
+    found = Shelf(records).fill(Place("w", "c", (*ONE_MODEL, TWO_MODELS[1])))
+    assert 0 <= found.low < found.value == found.high == pytest.approx(100)
 
 
 def test_a_mean_of_places_is_taken_in_their_unit():

@@ -126,3 +126,33 @@ def test_the_rule_is_the_librarys_own():
     from transformers import BertConfig
 
     assert flops(None, BERT_BASE) == paper_flops(BertConfig()) / 1e9
+
+
+def test_how_far_the_levels_miss_all_is_what_the_note_says():
+    table = TABLES["imbert-table3"]
+    for told, order in (("4.2", ("Sentence", "Human")), ("1.4", ("Human", "Sentence"))):
+        misses = []
+        for row in table.rows:
+            levels = [table.number(row, column).value for column in ("Word", *order)]
+            weighted = sum(n * value for n, value in zip((80, 51, 17), levels, strict=True)) / 148
+            misses.append(weighted - table.number(row, "All").value)
+        root = (sum(miss**2 for miss in misses) / len(misses)) ** 0.5
+        assert f"{root:.1f}" == told
+        absolute = sum(map(abs, misses)) / len(misses)
+        note = table.number("IM-BERT", "Sentence").note
+        assert f"by {told}" in note
+        assert f"{absolute:.1f}" in note
+    assert "root mean squares" in note
+
+
+def test_the_claimed_gaps_of_table2_are_of_different_sizes():
+    table = TABLES["imbert-table2"]
+
+    def gap(steps, size):
+        ours = table.number(f"IM-BERT T={steps}, N={size}", "Avg.").value
+        return round(ours - table.number(f"BERT, N={size}", "Avg.").value, 1)
+
+    assert (gap(15, 1000), gap(10, 500)) == (5.8, 5.9)
+    assert (gap(10, 1000), gap(15, 500)) == (3.8, 4.4)
+    note = table.number("IM-BERT T=10, N=1000", "Avg.").note
+    assert "T=15 with 1,000 examples and T=10 with 500" in note

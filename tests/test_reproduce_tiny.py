@@ -165,7 +165,7 @@ def test_differences_are_told(place):
     assert "trained on 24 of the 25,000 examples" in told
     assert "epochs 1 instead of 20" in told
     assert "inner steps 1 instead of 10" in told
-    assert "4 examples are measured and attacked" in told
+    assert "4 examples are attacked" in told
     assert "no spread over seeds" in told
     assert "language model" not in told  # the data folder has the filtered sets
     aligned = dataclasses.replace(setting(place), reading="aligned", allowed={}, lexicon=None)
@@ -182,9 +182,9 @@ def test_a_record_is_run_again_and_lands_in_its_interval(place, tmp_path):
     for file in ("clean-0.json", "pwws_rift-0.json", "training.json", "../advglue/sst2.json"):
         again = run_again(folder / "sst2" / file, asked)
         assert again.holds
-        known = [one for one in again.compared if one.before.name == "accuracy"]
-        assert known
-        assert [one.now for one in known] == pytest.approx([one.before.value for one in known])
+        assert "accuracy" in {one.before.name for one in again.compared}
+        for one in again.compared:
+            assert one.now == pytest.approx(one.before.value), (file, one.before.name)
     assert len(list((tmp_path / "again").glob("*/run.json"))) == 1  # trained once for all of them
 
 

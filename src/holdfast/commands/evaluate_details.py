@@ -124,7 +124,7 @@ def _levels(records: Records) -> Iterator[list[str]]:
 
 
 def _percent(metric: Metric | None) -> str:
-    below = "*" if metric is not None and metric.below_majority else ""
+    below = "*" if metric is not None and metric.no_better_than_majority else ""
     return number(metric, ".1f", 100) + below
 
 

@@ -47,7 +47,7 @@ def share_text(metric: Metric | None, unit: str = "") -> str:
     interval = ""
     if metric.low is not None and metric.high is not None:
         interval = f" ({100 * metric.low:.1f}-{100 * metric.high:.1f})"
-    below = BELOW if metric.below_majority else ""
+    below = BELOW if metric.no_better_than_majority else ""
     return f"{100 * metric.value:.1f}{unit}{interval}{below}"
 
 
@@ -119,7 +119,7 @@ def _below(groups: Sequence[Group]) -> Iterator[str]:
         for of in group.models.values()
         for name in ("accuracy", "accuracy_under_attack", "paired_accuracy")
     )
-    if any(metric is not None and metric.below_majority for metric in pooled_ones):
+    if any(metric is not None and metric.no_better_than_majority for metric in pooled_ones):
         yield _prose(
             f"{BELOW} no more than always answering the most frequent class, which no attack can "
             "change: such a figure is no sign of robustness."

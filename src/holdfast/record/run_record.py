@@ -59,11 +59,6 @@ class Metric:
         """Whether always answering the most frequent class would have scored as much, or more."""
         return no_better_than_majority(self.value, self.majority)
 
-    @property
-    def below_majority(self) -> bool:
-        """The same by its earlier name: a constant, which scores just that, is marked too."""
-        return self.no_better_than_majority
-
 
 @dataclass(frozen=True)
 class Series:

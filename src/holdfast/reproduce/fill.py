@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from holdfast.record import Metric, RunRecord, find_records
+from holdfast.record.run_record import no_better_than_majority
 from holdfast.reproduce.cell import Cell
 from holdfast.reproduce.joined import added, independent, joined, trained_for
 from holdfast.reproduce.table import Place, Source
@@ -28,9 +29,9 @@ class Value:
     majority: float | None = None
 
     @property
-    def below_majority(self) -> bool:
-        """Whether always answering the most frequent class would have scored more."""
-        return self.majority is not None and self.value < self.majority
+    def no_better_than_majority(self) -> bool:
+        """Whether always answering the most frequent class would have scored as much."""
+        return no_better_than_majority(self.value, self.majority)
 
     def scaled(self, by: float) -> "Value":
         """Return the same in another unit."""

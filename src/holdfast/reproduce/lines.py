@@ -59,7 +59,7 @@ def _measured(entry: Entry | None) -> str:
         return ""
     if entry.measured is None:
         return "missing" if entry.planned else ""
-    mark = BELOW if entry.measured.below_majority else ""
+    mark = BELOW if entry.measured.no_better_than_majority else ""
     return number_text(entry.measured.value, entry.unit) + mark
 
 
@@ -82,7 +82,7 @@ def number_text(value: float, unit: str) -> str:
 
 def any_below(grid: Grid) -> bool:
     """Whether some number is below the majority class."""
-    return any(e.measured is not None and e.measured.below_majority for e in grid.entries)
+    return any(e.measured is not None and e.measured.no_better_than_majority for e in grid.entries)
 
 
 BELOW_TEXT = f"{BELOW} below what always answering the most frequent class would score."

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from holdfast.data import Example, Task, demo_examples, find_task, read_split, sample
+from holdfast.data import Example, Task, checksum, demo_examples, find_task, read_split, sample
 from holdfast.errors import InputError
 from holdfast.record import write_atomically
 from holdfast.reproduce.cell import Sample
@@ -18,6 +18,8 @@ from holdfast.reproduce.setting import Setting
 DEMO_TASKS = {"sst2": "validation", "imdb": "test"}
 """Tasks that the demo's sentences can stand for, and the split that is measured."""
 DEMO_TEST = 2000
+SOURCE = "source.sha256"
+"""Beside a sample: the checksum of the file it was chosen by."""
 _BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
 
 
@@ -52,8 +54,8 @@ def sample_folder(setting: Setting, task: str, wanted: Sample) -> Path | None:
 def _covered(setting: Setting, task: Task) -> Path:
     """Write the test examples whose substitutes were filtered by the language model."""
     folder = setting.output / "samples" / "covered"
-    if not (folder / task.name / f"{task.test}.jsonl").is_file():
-        path = setting.allowed[task.name]
+    path = setting.allowed[task.name]
+    if not _is_made_from(path, folder, task):
         try:
             known = {letters(text) for text in json.loads(path.read_text(encoding="utf-8"))}
         except (OSError, ValueError) as error:
@@ -67,7 +69,7 @@ def _covered(setting: Setting, task: Task) -> Path:
                 f"None of the test examples of {task.name} is among the allowed sets {path}; give "
                 "those that belong to these examples, or none."
             )
-        _write(folder, task, str(task.test), kept)
+        _write(folder, task, str(task.test), kept, made_from=path)
     return folder
 
 
@@ -79,15 +81,29 @@ def letters(text: str) -> str:
 def _textfooler(setting: Setting, path: Path) -> Path:
     """Write the reviews that TextFooler was released with; its lines are `label text`."""
     folder, task = setting.output / "samples" / "textfooler", find_task("imdb")
-    if not (folder / task.name / f"{task.test}.jsonl").is_file():
+    if not _is_made_from(path, folder, task):
         lines = path.read_text(encoding="utf-8").splitlines()
         parted = [line.partition(" ") for line in lines if line.strip()]
         examples = [Example("", (text,), int(label)) for label, _, text in parted]
-        _write(folder, task, str(task.test), examples)
+        _write(folder, task, str(task.test), examples, made_from=path)
     return folder
 
 
-def _write(folder: Path, task: Task, split: str, examples: Iterable[Example]) -> None:
+def _is_made_from(path: Path, folder: Path, task: Task) -> bool:
+    """Whether the sample is there and was written from this very file."""
+    noted = folder / task.name / SOURCE
+    written = (folder / task.name / f"{task.test}.jsonl").is_file() and noted.is_file()
+    return written and noted.read_text(encoding="utf-8").strip() == checksum(path)
+
+
+def _write(
+    folder: Path,
+    task: Task,
+    split: str,
+    examples: Iterable[Example],
+    *,
+    made_from: Path | None = None,
+) -> None:
     path = folder / task.name / f"{split}.jsonl"
     path.parent.mkdir(parents=True, exist_ok=True)
     rows = (
@@ -96,3 +112,5 @@ def _write(folder: Path, task: Task, split: str, examples: Iterable[Example]) ->
     )
     text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
     write_atomically(path, text, shared=True)
+    if made_from is not None:
+        write_atomically(path.with_name(SOURCE), checksum(made_from) + "\n", shared=True)
