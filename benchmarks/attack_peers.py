@@ -17,7 +17,7 @@ from typing import Any
 import torch
 from attack_peers_cases import CASES, ROUNDS, Case, Side, attack_of
 from attack_peers_process import Peer
-from attack_peers_rows import compare, packed, row
+from attack_peers_rows import compare, packed, recorded, row
 from side_by_side import add_record_options, print_table, write
 
 from holdfast.attack import run_attack
@@ -181,7 +181,7 @@ def main() -> None:
         "lexicon": lexicon.sha256,
         "peers": {name: peer.versions for name, peer in peers.items()},
         "ratios": ratios,
-        "rows": rows,
+        "rows": recorded(rows),
     }
     write(options.output, content, seed=SEED, commit=options.commit)
     for peer in peers.values():

@@ -112,3 +112,22 @@ def packed(kept: Sequence[tuple[torch.Tensor, torch.Tensor]]) -> list[torch.Tens
         )
         for at in range(0, len(ordered), PACKED)
     ]
+
+
+def recorded(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return the rows as the record holds them: the texts belong to their data set, not to it."""
+    return [dict(one) | {"runs": _without_texts(one["runs"])} for one in rows]
+
+
+def _without_texts(runs: Sequence[Run] | str) -> Any:
+    if isinstance(runs, str):
+        return runs
+    return [
+        dict(run)
+        | {
+            "outcomes": [
+                {"succeeded": succeeded(one), "queries": one["queries"]} for one in run["outcomes"]
+            ]
+        }
+        for run in runs
+    ]

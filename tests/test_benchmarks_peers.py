@@ -130,6 +130,23 @@ def test_rows_and_their_ratios(script) -> None:
     assert ratio["intervals meet"]
 
 
+def test_the_record_holds_no_text(script) -> None:
+    cases, rows = script("attack_peers_cases"), script("attack_peers_rows")
+    case = replace(cases.CASES[1], texts=2)
+    table = [
+        rows.row(case, cases.SAME, [run(1.0, ["a sentence", None])], None),
+        rows.row(case, cases.OPENATTACK, [], None),
+    ]
+    first, second = rows.recorded(table)
+    assert first["runs"][0]["outcomes"] == [
+        {"succeeded": True, "queries": 10},
+        {"succeeded": False, "queries": 10},
+    ]
+    assert second["runs"] == "not run"
+    assert "a sentence" not in str(first)
+    assert "a sentence" in str(table)
+
+
 def test_success_rates_that_differ_are_told_apart(script) -> None:
     cases, rows = script("attack_peers_cases"), script("attack_peers_rows")
     case = replace(cases.CASES[1], texts=40)

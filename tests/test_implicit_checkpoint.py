@@ -145,13 +145,11 @@ def test_a_note_cut_short_leaves_the_one_before(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_connection(im_bert, tmp_path)
-    write = Path.write_bytes
 
-    def half(path: Path, content: bytes) -> int:
-        write(path, content[: len(content) // 2])
+    def full(file: int) -> None:
         raise OSError("No space left on device")
 
-    monkeypatch.setattr(Path, "write_bytes", half)
+    monkeypatch.setattr("os.fsync", full)  # the draft is written, and does not reach the disk
     with pytest.raises(OSError, match="No space left"):
         write_connection(recommended, tmp_path)
     assert read_connection(tmp_path) == im_bert

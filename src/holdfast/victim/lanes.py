@@ -65,6 +65,8 @@ class Shape:
     """Widths are multiples of it: fewer different ones, for more padding."""
     padding: int
     """Token that fills a row."""
+    fill: bool = True
+    """Whether a batch always runs at its capacity; else `SteadyRows` keeps its answers the same."""
 
     def widths(self, lengths: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the width at which rows of these lengths are run.
@@ -138,4 +140,5 @@ class Lanes:
             rows = rows.part(slice(capacity))
         self.waiting -= len(rows.tickets) * lane[0]
         self._rows[lane] -= len(rows.tickets)
-        return rows if len(rows.tickets) == capacity else rows.filled(capacity)
+        short = self.shape.fill and len(rows.tickets) < capacity
+        return rows.filled(capacity) if short else rows

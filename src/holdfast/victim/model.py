@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
@@ -27,12 +28,13 @@ from holdfast.victim.reading import ID_MASK, TYPE_SHIFT, TokenReading
 from holdfast.victim.replay import Replay
 from holdfast.victim.space import Rows, Space
 from holdfast.victim.splice import Spans, SplicedSpace, slots, splice, spliced_space, trial_row
+from holdfast.victim.steady import SteadyRows
 from holdfast.victim.victim import LogProbabilities, Opened, Reading
 from holdfast.victim.vocabulary import Speller, Vocabulary
 from holdfast.victim.word_level import WordLevel
 
 LONGEST = 512  # tokens, where neither the caller nor the model knows a limit
-ON_CPU, ON_GPU = (256, 1), (16384, 8)  # tokens of a batch, widths are multiples of
+ON_CPU, ON_GPU = (1024, 1), (16384, 8)  # tokens of a batch, widths are multiples of
 _NOISE = {"fp32": 1e-3, "bf16": 0.1}
 
 
@@ -76,9 +78,12 @@ class ModelVictim:
         self.canonical = canonical
         self.precision = precision
         self.max_length = _length(model, tokenizer, max_length)
-        budget, multiple = ON_CPU if model.device.type == "cpu" else ON_GPU
+        on_cpu = model.device.type == "cpu"
+        budget, multiple = ON_CPU if on_cpu else ON_GPU
         padding: Any = self.tokenizer.pad_token_id  # there is one now
-        self.shape = Shape(self.max_length, batch_tokens or budget, multiple, padding)
+        # where it is known that the number of rows does not reach a row, no batch is filled up
+        fill = not on_cpu or precision != "fp32" or connected(model) is not None
+        self.shape = Shape(self.max_length, batch_tokens or budget, multiple, padding, fill)
         self._typed = "token_type_ids" in self.tokenizer.model_input_names
         self.word_level = word_level
         self._recordings: _Recordings | None = None
@@ -228,7 +233,8 @@ class ModelVictim:
         if self._typed:
             inputs["token_type_ids"] = (tokens >> TYPE_SHIFT).long()
         autocast = torch.autocast(tokens.device.type, torch.bfloat16, self.precision == "bf16")
-        with torch.no_grad(), autocast:
+        steady = nullcontext() if self.shape.fill else SteadyRows()
+        with torch.no_grad(), autocast, steady:
             logits: torch.Tensor = self.model(**inputs).logits
         return logits.float().log_softmax(-1)
 
