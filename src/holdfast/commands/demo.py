@@ -83,7 +83,7 @@ class Size:
     epochs: float
 
 
-FULL = Size(train=256, validation=64, test=400, attacked=20, epochs=2)
+FULL = Size(train=224, validation=64, test=300, attacked=20, epochs=2)
 QUICK = Size(train=64, validation=32, test=64, attacked=4, epochs=2)
 
 INTERFACE = Interface(
