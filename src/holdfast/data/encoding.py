@@ -93,6 +93,8 @@ class PadBatch:
 
     tokenizer: PreTrainedTokenizerBase
     multiple_of: int | None = None
+    at_most: int | None = None
+    """Width that no text exceeds: rounding up ends there."""
 
     def __post_init__(self) -> None:
         if self.tokenizer.pad_token_id is None:
@@ -114,6 +116,7 @@ class PadBatch:
     def _padded(self, sequences: Sequence[list[int]], filler: int) -> list[list[int]]:
         multiple = self.multiple_of or 1
         width = -(-max(map(len, sequences)) // multiple) * multiple
+        width = width if self.at_most is None else min(width, self.at_most)
         fillings = [[filler] * (width - len(sequence)) for sequence in sequences]
         if self.tokenizer.padding_side == "left":
             return [f + s for f, s in zip(fillings, sequences, strict=True)]

@@ -4,6 +4,8 @@ A folder holds `<task>/<split>.jsonl` (or .json, .csv, .tsv), with the Hub's col
 label codes.
 """
 
+from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 
 from holdfast.data.files import Split, check_two_classes, read_file
@@ -23,10 +25,25 @@ def read_split(task: Task, split: str, data: Path | None) -> Split:
     if data is None:
         found = read_hub_split(task, split)
     else:
-        found = read_file(task, split_file(task, split, data), split)
+        found = _read_once(task, split, split_file(task, split, data))
     if split == task.train:
         check_two_classes(found.examples, found.source.where)
     return found
+
+
+def _read_once(task: Task, split: str, path: Path) -> Split:
+    """Read a file, unless it was just read: many runs of one process want the same."""
+    try:
+        stamp = path.stat()
+    except OSError:
+        return read_file(task, path, split)  # which says what is wrong
+    found = _remembered(task, split, path, (stamp.st_mtime_ns, stamp.st_size, stamp.st_ino))
+    return replace(found, examples=list(found.examples))
+
+
+@lru_cache(maxsize=4)
+def _remembered(task: Task, split: str, path: Path, _: tuple[int, ...]) -> Split:
+    return read_file(task, path, split)
 
 
 def evaluation_split(task: Task, data: Path | None) -> str:

@@ -25,6 +25,7 @@ from holdfast.implicit.padding import real_tokens
 from holdfast.implicit.readings import LayerReading, Tally
 from holdfast.implicit.spec import Connection
 from holdfast.solve import Solution
+from holdfast.solve.recording import is_recording
 from holdfast.solve.solution import at_least_float32
 
 
@@ -105,7 +106,8 @@ class LayerHook:
     ) -> Tensor:
         device = h.device.type
         phi = self._call(module, arguments, h)
-        after = RandomState.now(h.device) if module.training else None
+        draws = module.training and self.connection.dropout != "off" and not is_recording()
+        after = RandomState.now(h.device) if draws else None
         with torch.autocast(device, enabled=False):
             solution = self._solution(phi, at_least_float32(h), at_least_float32(image))
         if after is not None:  # what follows draws as if the layer had run once
@@ -140,6 +142,8 @@ class LayerHook:
         return replace(solution, value=torch.where(g.real, solution.value, whole.detach()))
 
     def _note(self, solution: Solution) -> None:
+        if is_recording():  # what is noted now would be read when it is played
+            return
         self.tally.add(solution)
         policy = self.connection.on_failure
         if policy == "keep" or (policy == "warn" and self.warned):

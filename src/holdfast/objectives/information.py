@@ -7,7 +7,6 @@ RIFT's Equation 10, whose constant log N is left out of the loss. It is computed
 itself, which bounds I(S; T | Y): what is kept is what the label does not say already.
 """
 
-import math
 from dataclasses import dataclass
 
 import torch
@@ -15,15 +14,23 @@ from torch import Tensor, distributed, nn
 from torch.nn import functional
 
 
-def info_nce(students: Tensor, teachers: Tensor, own: Tensor, tau: float) -> Tensor:
-    """Return the loss of each student: its `own` teacher, a row number, told from all teachers."""
+def info_nce(
+    students: Tensor, teachers: Tensor, own: Tensor, tau: float, among: Tensor | None = None
+) -> Tensor:
+    """Return the loss of each student: its `own` teacher, a row number, told from all teachers.
+
+    `among`, true for some teachers, leaves out the others, but never a student's own.
+    """
     scores = functional.normalize(students, dim=1) @ functional.normalize(teachers, dim=1).T
+    if among is not None:
+        rows = torch.arange(len(teachers), device=own.device)
+        scores = scores.masked_fill(~(among | (rows == own.unsqueeze(1))), -torch.inf)
     return functional.cross_entropy(scores / tau, own, reduction="none")
 
 
-def lower_bound(loss: Tensor, count: int) -> Tensor:
+def lower_bound(loss: Tensor, count: int | Tensor) -> Tensor:
     """Return the bound on I(S; T), in nats, that a mean InfoNCE among `count` texts gives."""
-    return math.log(count) - loss
+    return torch.as_tensor(count, dtype=loss.dtype, device=loss.device).log() - loss
 
 
 @dataclass(frozen=True)
@@ -75,13 +82,17 @@ class Heads(nn.Module):
     def losses(
         self, number: int, students: Tensor, own: Texts, all_: Texts, tau: float, *, transpose: bool
     ) -> Tensor:
-        """Return the loss of each of our texts of class `number`, among all of that class."""
-        mine, theirs = own.labels == number, all_.labels == number
-        place = (theirs.cumsum(0) - 1)[all_.before :][: len(mine)][mine]
-        student, teacher = self.student(students[mine]), self.teacher(all_.teachers[theirs])
+        """Return the loss of each of our texts among all of class `number`; zero for others.
+
+        Texts of other classes are masked, not cut out: a shape that depends on the labels could
+        not be recorded on a GPU, and made it wait.
+        """
+        place = all_.before + torch.arange(len(own.labels), device=students.device)
+        student, teacher = self.student(students), self.teacher(all_.teachers)
         # The released softmax runs over dimension 0: for each teacher, over the students.
         first, second = (teacher, student) if transpose else (student, teacher)
-        return info_nce(first, second, place, tau)
+        each = info_nce(first, second, place, tau, among=all_.labels == number)
+        return each * (own.labels == number)
 
 
 def _projection(features: int, width: int, projection: int) -> nn.Sequential:
@@ -115,13 +126,14 @@ class Comparison(nn.Module):
 
     def _mean(self, students: Tensor, own: Texts) -> Information:
         all_ = own if self.transpose else own.everywhere()
-        losses, bounds = [], []
-        for number, count in enumerate(torch.bincount(all_.labels).tolist()):
-            if count > 1:
-                heads: Heads = self.heads[number]  # type: ignore[assignment]
-                each = heads.losses(number, students, own, all_, self.tau, transpose=self.transpose)
-                losses.append(each.sum() * all_.processes / count)
-                bounds.append(lower_bound(losses[-1].detach(), count))
-        if not losses:
-            return Information(students.new_zeros(()), students.new_zeros(()))
-        return Information(torch.stack(losses).mean(), torch.stack(bounds).mean())
+        losses, counts = [], []
+        for number, heads in enumerate(self.heads):
+            assert isinstance(heads, Heads)
+            each = heads.losses(number, students, own, all_, self.tau, transpose=self.transpose)
+            counts.append((all_.labels == number).sum())
+            losses.append(each.sum() * all_.processes / counts[-1].clamp_min(1))
+        count, loss = torch.stack(counts), torch.stack(losses)
+        counted = (count > 1).to(loss.dtype)
+        share = counted / counted.sum().clamp_min(1)
+        bound = lower_bound(loss.detach(), count.clamp_min(1))
+        return Information((loss * share).sum(), (bound * share).sum())

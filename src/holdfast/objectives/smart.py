@@ -134,12 +134,11 @@ class MovingAverage(nn.Module):
         nobody has to tell when a step was taken.
         """
         mark = self._mark(model)
-        if torch.equal(mark, self.seen):
-            return
+        moved = (mark != self.seen).any()  # asked on the device, which need not wait for us
         self.seen.copy_(mark)
         pairs = zip(self.average.parameters(), plain(model).parameters(), strict=True)
         for average, weight in pairs:
-            average.lerp_(weight, 1 - momentum)
+            average.lerp_(weight, moved.to(average.dtype) * (1 - momentum))
 
     @torch.no_grad()
     def logits(self, model: nn.Module, batch: Batch) -> Tensor:

@@ -40,7 +40,7 @@ class Method:
 def printed(steps: int, layers: str = "all") -> Method:
     """Return IM-BERT as it is printed, with T = `steps`."""
     solver = Descent(steps=steps, step_size=0.1, norm="squared_sum")
-    return Method(dataclasses.replace(im_bert, layers=layers, solver=solver))
+    return Method(dataclasses.replace(im_bert, layers=layers, solver=solver, dropout="off"))
 
 
 METHODS = {
@@ -50,9 +50,15 @@ METHODS = {
     **{f"IM-BERT T={steps}": printed(steps) for steps in (1, 5, 10, 15)},
     # not in the paper: its equation, really solved; and the form that keeps pre-trained weights
     "IM-BERT solved": Method(
-        Connection(scheme=ImplicitEuler(), solver=Anderson(), gradient=Phantom(), on_failure="keep")
+        Connection(
+            scheme=ImplicitEuler(),
+            solver=Anderson(),
+            gradient=Phantom(),
+            dropout="off",
+            on_failure="keep",
+        )
     ),
-    "Theta": Method(dataclasses.replace(recommended, on_failure="keep")),
+    "Theta": Method(dataclasses.replace(recommended, dropout="off", on_failure="keep")),
     "R3F": Method(objective=R3F()),
     "SMART": Method(objective=Smart()),
     "FreeLB": Method(objective=FreeLB(steps=2)),
@@ -85,7 +91,7 @@ CHOICES = (
     ),
     Choice(
         "Dropout inside the inner iterations.",
-        "The masks of the layer's own call, again in each of them.",
+        "None: so a step can be recorded and played again on a GPU. The layer's own call has it.",
     ),
     Choice(
         "Which part of GLUE is split 8:2.",
@@ -127,6 +133,7 @@ def train(
             batch_size=budget.batch_size or 16,
             epochs=budget.epochs or (3 if low_resource is None else 10),
             precision=setting.precision,
+            recorded=True,
         ),
         seed=seed,
     )

@@ -25,7 +25,9 @@ from holdfast.reproduce.setting import Setting
 from holdfast.reproduce.table import Place
 
 QUARTERS = ("Layer (1-3)", "Layer (4-6)", "Layer (7-9)", "Layer (10-12)")
-ROWS = ("BERT", *QUARTERS, "IM-BERT", "EX-BERT", "IM-BERT solved", "Theta")
+COMPARED = ("R3F", "SMART", "FreeLB")
+"""Of Table 1, which has them by task only."""
+ROWS = ("BERT", *QUARTERS, "IM-BERT", "EX-BERT", "IM-BERT solved", "Theta", *COMPARED)
 SHORT = ("BERT", "Layer (4-6)", "IM-BERT")
 LEVELS = {"Word": "word", "Sentence": "sentence", "Human": "human", "All": ""}
 

@@ -170,6 +170,7 @@ def train(setting: Setting, method: Method, of: DataSet, seed: int) -> TrainConf
             epochs=budget.epochs or 20,
             max_grad_norm=0.0,
             precision=setting.precision,
+            recorded=True,
         ),
         seed=seed,
     )

@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from holdfast.attack import Machine
+from holdfast.attack.machine import ANY_MACHINE
 from holdfast.data import Example, Task, evaluation_split, find_task, read_split, sample
 from holdfast.errors import InputError, RunFailed
 from holdfast.evaluate import Checkpoint, Silent, Suite, evaluate
@@ -36,6 +38,10 @@ class Workshop:
     setting: Setting
     say: Say = lambda _: None
     """Told what begins."""
+    machine: Machine = ANY_MACHINE
+    """How attacks use it."""
+    keep_models: bool = True
+    """Whether what was trained stays when it is measured; hundreds of models fill a disk."""
 
     @property
     def records(self) -> Path:
@@ -68,6 +74,8 @@ class Workshop:
                 self._evaluate(cell)
         self._probe(cell)
         note_done(self.setting, cell)
+        if not self.keep_models:
+            shutil.rmtree(self.place(cell) / "run", ignore_errors=True)
 
     def _train(self, cell: Cell) -> None:
         assert cell.train is not None
@@ -79,7 +87,8 @@ class Workshop:
 
     def _evaluate(self, cell: Cell) -> None:
         checkpoint = Checkpoint(cell.row, self.place(cell) / "run" / "model", cell.seed)
-        evaluate(checkpoint, suite_of(cell, self.setting), self.records, progress=Silent())
+        suite = suite_of(cell, self.setting)
+        evaluate(checkpoint, suite, self.records, machine=self.machine, progress=Silent())
 
     def _probe(self, cell: Cell) -> None:
         if not cell.measure.probes:

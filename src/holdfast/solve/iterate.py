@@ -9,6 +9,7 @@ from typing import Protocol, runtime_checkable
 import torch
 from torch import Tensor
 
+from holdfast.solve.recording import is_recording
 from holdfast.solve.solution import Map, Solution, at_least_float32, per_example, relative_size
 
 _WORTH_DROPPING = 0.5
@@ -54,6 +55,8 @@ def iterate(g: Map, start: Tensor, update: Update, tolerance: float, max_steps: 
             return best.solution(evaluations)
         # proposed before asking who is finished: the device works on while the host waits for it
         point = best.safeguard(update(image, residual))
+        if is_recording():  # nobody may be asked, and finished examples do not move
+            continue
         unfinished = best.count_unfinished()
         if unfinished == 0:
             return best.solution(evaluations)

@@ -9,6 +9,8 @@ from holdfast.errors import InputError
 from holdfast.train.config import Optimisation, TrainConfig
 from holdfast.train.folder import RunFolder
 
+EVALUATED = 256  # texts a batch, where launching kernels takes longer than running them
+
 
 def training_arguments(
     config: TrainConfig, folder: RunFolder, train_size: int
@@ -39,6 +41,8 @@ def training_arguments(
     )
     share = _batch_share(settings.batch_size, args.world_size)
     args.per_device_train_batch_size = args.per_device_eval_batch_size = share
+    if settings.recorded and torch.cuda.is_available():  # evaluations are not recorded
+        args.per_device_eval_batch_size = max(share, EVALUATED)
     return args
 
 

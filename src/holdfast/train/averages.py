@@ -18,6 +18,16 @@ class PartAverages:
         for name, value in parts.items():
             self._values[name].append(value.detach().float())
 
+    @property
+    def values(self) -> dict[str, list[Tensor]]:
+        """The values of each part since the last drain."""
+        return dict(self._values)
+
+    def extend(self, parts: Mapping[str, list[Tensor]]) -> None:
+        """Add several values of each part."""
+        for name, values in parts.items():
+            self._values[name] += values
+
     def drain(self, over_processes: Callable[[Tensor], Tensor]) -> dict[str, float]:
         """Return the averages since the last drain; `over_processes` averages a tensor."""
         if not self._values:

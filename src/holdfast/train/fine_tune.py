@@ -180,6 +180,7 @@ def _trainer(
         new_weights=classifier.new_weights,
         check=_check(config),
         track_distance=True,
+        recorded=config.optimisation.recorded,
     )
     if config.selection.patience is not None:
         trainer.add_callback(Patience(config.selection.patience))

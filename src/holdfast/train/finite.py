@@ -23,6 +23,11 @@ class LossWatch:
         """Remember the loss of the batch made of `rows`."""
         self.pending.append((step, loss.detach(), rows))
 
+    @property
+    def losses(self) -> list[Tensor]:
+        """The remembered losses."""
+        return [loss for _, loss, _ in self.pending]
+
     def problem(self) -> str | None:
         """Return a sentence about the first remembered loss that is no number, and forget all."""
         pending, self.pending = self.pending, []

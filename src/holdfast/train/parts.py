@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import torch
 from torch import Tensor
 from transformers import PreTrainedTokenizerBase
 
@@ -12,6 +13,7 @@ from holdfast.text import Coverage, Lexicon, Substituter
 from holdfast.train.collate import CandidateBatch
 from holdfast.train.config import TrainConfig
 from holdfast.train.examples import RunExamples
+from holdfast.train.recorded import WIDTH
 
 Collate = Callable[[Sequence[Item]], dict[str, Tensor]]
 
@@ -54,7 +56,7 @@ def encode_parts(
     if lexicon is None:
         length = config.data.max_length
         datasets = {name: EncodedExamples(part, tokenizer, length) for name, part in given.items()}
-        return EncodedParts(datasets, PadBatch(tokenizer))
+        return EncodedParts(datasets, _padding(tokenizer, config))
     return _with_substitutes(given, tokenizer, config, lexicon)
 
 
@@ -73,5 +75,12 @@ def _with_substitutes(
         name: EncodedExamples.from_columns(given[name], texts.columns)
         for name, texts in tokenised.items()
     }
-    collate = CandidateBatch(PadBatch(tokenizer), substituter.table())
+    collate = CandidateBatch(_padding(tokenizer, config), substituter.table())
     return EncodedParts(datasets, collate, lexicon, tokenised["train"].coverage)
+
+
+def _padding(tokenizer: PreTrainedTokenizerBase, config: TrainConfig) -> PadBatch:
+    """Pad as little as can be, unless steps are recorded, for which few shapes are better."""
+    if not (config.optimisation.recorded and torch.cuda.is_available()):
+        return PadBatch(tokenizer)
+    return PadBatch(tokenizer, multiple_of=WIDTH, at_most=config.data.max_length)

@@ -27,22 +27,22 @@ from holdfast.train.averages import PartAverages
 from holdfast.train.columns import EXTRA_COLUMNS, ROWS, labels_of, mark_movable
 from holdfast.train.distance import relative_distance
 from holdfast.train.finite import LossWatch
-from holdfast.train.guarded import GuardedTrainer
 from holdfast.train.options import TrainerOptions, refuse_unknown, with_collator
 from holdfast.train.passes import Passes
+from holdfast.train.recording_trainer import RecordingTrainer
 from holdfast.train.robustness import HullCheck, mean_parts
 from holdfast.train.sampler import ClassBalancedSampler, FollowEpochs, check_batch
 from holdfast.train.unfit import refuse_unfit
 
 
-class RobustTrainer(GuardedTrainer):
+class RobustTrainer(RecordingTrainer):
     """Trains a model with an `Objective`, connected by a `Connection` if one is given.
 
     Takes what `Trainer` takes, by name, except `compute_loss_func`: the objective is the loss. A
     connected model is taken as it is. `anchor` keeps the weights near those the model has now,
     except `new_weights`. To every evaluation `check` adds the accuracy inside the hull of the words
     and `track_distance` the distance from those weights. `row_names` name the training rows in
-    errors, if batches carry row numbers as `ids`.
+    errors, if batches carry row numbers as `ids`. `recorded` plays recorded steps on a GPU.
     """
 
     # Each loss is the mean over its batch, so Trainer divides it by the batches it accumulates.
@@ -63,6 +63,7 @@ class RobustTrainer(GuardedTrainer):
         check: HullCheck | None = None,
         track_distance: bool = False,
         row_names: Sequence[str] | None = None,
+        recorded: bool = False,
         **options: Unpack[TrainerOptions],
     ) -> None:
         """Connect the model, build the trainer, then the objective's extras."""
@@ -73,6 +74,7 @@ class RobustTrainer(GuardedTrainer):
         self.check, self.track_distance = check, track_distance
         self._connect(model, connection)
         super().__init__(model=model, args=one_device_a_process(args), **with_collator(options))
+        self.recorded = recorded
         self.track_distance = track_distance and not self.is_fsdp_enabled  # weights in shards
         if model is not None:
             self._prepare_beside(model)
@@ -136,27 +138,32 @@ class RobustTrainer(GuardedTrainer):
     def training_step(
         self, model: nn.Module, inputs: dict[str, Any], num_items_in_batch: Any = None
     ) -> Tensor:
-        """Differentiate every loss the objective yields for this batch; return their sum.
-
-        Each pass is one plain step of Trainer, in which `compute_loss` asks for the next loss.
-        Without a number of items Trainer divides by the accumulated batches, which is right
-        for losses that are means.
-        """
+        """Differentiate every loss the objective yields for this batch; return their sum."""
         self._rows = inputs.pop(ROWS, None)
-        self._passes = passes = Passes(self.objective)
-        last = self.objective.passes - 1
         try:
-            totals = [self._one_pass(model, inputs, hold=i < last) for i in range(last + 1)]
+            if recorder := self._find_recorder(model):
+                total = self._play(recorder, self._prepare_inputs(inputs))
+            else:
+                total = self._every_pass(model, inputs)
         except HoldfastError as error:
             if problem := self._watch.problem():  # an earlier NaN is the cause
                 raise self._failure(problem) from error
             raise
-        finally:
-            self._passes = None
-        passes.finish()
         if self.accelerator.sync_gradients:
             beside.average_gradients(self.extras, self.accelerator)
         self._look_at_losses()
+        return total
+
+    def _every_pass(self, model: nn.Module, inputs: dict[str, Any]) -> Tensor:
+        # Each pass is one plain step of Trainer, in which `compute_loss` asks for the next loss.
+        # Without a number of items it divides by the accumulated batches: losses are means.
+        self._passes = passes = Passes(self.objective)
+        last = self.objective.passes - 1
+        try:
+            totals = [self._one_pass(model, inputs, hold=i < last) for i in range(last + 1)]
+        finally:
+            self._passes = None
+        passes.finish()
         return torch.stack(totals).sum()
 
     def _one_pass(self, model: nn.Module, inputs: dict[str, Any], *, hold: bool) -> Tensor:

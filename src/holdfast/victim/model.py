@@ -219,7 +219,9 @@ class ModelVictim:
         """Return the recordings; new ones once the model was moved or connected."""
         known, handle, device = self._recordings, connected(self.model), self.model.device
         if known is None or known.handle is not handle or known.device != device:
-            made = Replay(self.forward, device, possible=handle is None)
+            # a solve that fails must be able to say so
+            strict = handle is not None and handle.connection.on_failure == "raise"
+            made = Replay(self.forward, device, possible=not strict)
             self._recordings = known = _Recordings(handle, device, made)
         return known.replay
 

@@ -2,8 +2,8 @@
 
 Python needs milliseconds to launch the kernels of a small model, and a GPU less to run them.
 Batches have few shapes (see `lanes`), so each is recorded as a CUDA graph, and one launch plays
-it. A model that looks at its own numbers on the way, as one with a connection does, cannot be
-recorded: it is run as it is.
+it. A model that looks at its own numbers on the way cannot be recorded: it is run as it is. The
+solvers of a connection do not look while they are recorded, and take all their steps.
 """
 
 import logging
@@ -14,9 +14,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-Forward = Callable[[Tensor, Tensor], Tensor]
+from holdfast.solve.recording import recording
 
-WARM_UP = 2  # passes before the recording: libraries choose kernels and take memory in the first
+Forward = Callable[[Tensor, Tensor], Tensor]
 
 _log = logging.getLogger(__name__)
 
@@ -67,13 +67,14 @@ class Replay:
         before = torch.cuda.current_stream()
         aside.wait_stream(before)
         with torch.cuda.stream(aside):
-            for _ in range(WARM_UP):
+            self._forward(tokens, lengths)  # in which a connection may warn
+            with recording():
                 self._forward(tokens, lengths)
         before.wait_stream(aside)
         graph = torch.cuda.CUDAGraph()
         self._pool = self._pool or torch.cuda.graph_pool_handle()
         try:
-            with torch.cuda.graph(graph, pool=self._pool, stream=aside):
+            with recording(), torch.cuda.graph(graph, pool=self._pool, stream=aside):
                 answers = self._forward(tokens, lengths)
         except RuntimeError as error:
             # shapes that were recorded stay so: a text must run the same way every time

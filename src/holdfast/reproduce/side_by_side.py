@@ -1,0 +1,74 @@
+"""Cells in several processes on one card.
+
+A small model leaves most of a GPU idle, however large its batch. Processes side by side fill it;
+NVIDIA's multi-process service (`nvidia-cuda-mps-control -d`) lets their kernels run at the same
+time, and doubles what they do together. Each takes the next cell that none has taken.
+"""
+
+import dataclasses
+import multiprocessing
+import os
+import time
+from collections.abc import Sequence
+from multiprocessing.sharedctypes import Synchronized
+
+import torch
+
+from holdfast.attack import Machine
+from holdfast.errors import InputError
+from holdfast.reproduce.cell import Cell
+from holdfast.reproduce.run import Workshop
+
+Task = tuple[Workshop, Cell]
+"""A cell and where it is run: cells of several tables and models can stand in one row."""
+
+
+def run_side_by_side(
+    tasks: Sequence[Task], processes: int, *, seconds: float | None = None
+) -> dict[str, float]:
+    """Run cells in their order; return the seconds of each that was begun and finished.
+
+    After `seconds` no cell is begun, and those under way are given up; what they finished before
+    is kept, and the same call goes on there.
+    """
+    if processes < 1:
+        raise InputError(f"There are {processes} processes; expected 1 or more.")
+    # the card must be new to every process: a forked one cannot use what its parent opened
+    if torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
+        raise InputError("The GPU is in use already; run cells side by side before anything else.")
+    context = multiprocessing.get_context("fork")
+    following, took = context.Value("i", 0), context.Manager().dict()
+    until = None if seconds is None else time.monotonic() + seconds
+    workers = [
+        context.Process(target=_work, args=(tasks, following, took, until), daemon=True)
+        for _ in range(min(processes, len(tasks)))
+    ]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join(None if until is None else max(0.0, until - time.monotonic()))
+        if worker.is_alive():
+            worker.terminate()
+    return dict(took)
+
+
+def _work(
+    tasks: Sequence[Task],
+    following: "Synchronized[int]",
+    took: dict[str, float],
+    until: float | None,
+) -> None:
+    torch.set_num_threads(1)  # the others need the cores as well
+    while until is None or time.monotonic() < until:
+        with following.get_lock():
+            number = following.value
+            following.value += 1
+        if number >= len(tasks):
+            return
+        workshop, cell = tasks[number]
+        began = time.monotonic()
+        alone = dataclasses.replace(workshop, machine=Machine(workers=0))
+        failed = alone.run([cell])
+        took[f"{workshop.setting.output}/{cell.id}"] = time.monotonic() - began
+        for sentence in failed:
+            print(f"{os.getpid()}: {sentence}", flush=True)

@@ -1,0 +1,152 @@
+"""A training step recorded once for each shape of batch and played again.
+
+Python needs tens of milliseconds to launch the kernels of a small model's step, and a GPU a few to
+run them; an adversary's ten ascents multiply both. A recording (a CUDA graph) is one launch. What
+it reads and writes stays where it was when it was made: batches are copied in, and the gradients
+are found in the same tensors every time.
+"""
+
+import logging
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from transformers import PreTrainedModel
+
+from holdfast.implicit import connected
+from holdfast.solve.recording import recording
+
+Shape = tuple[tuple[str, tuple[int, ...]], ...]
+Inputs = Mapping[str, Tensor]
+
+WARM_UP = 2  # steps before a recording: libraries choose kernels and take memory in the first
+WIDTH = 32  # batches are padded to multiples of it, so that they have few shapes
+SHAPES = 12  # that are recorded at most; each keeps gradients of its own
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """What one step tells beside the gradients: its losses and their parts, on the device."""
+
+    losses: list[Tensor]
+    parts: dict[str, list[Tensor]]
+
+    def copied(self) -> "Step":
+        """Return the same in tensors of their own, which the next step does not write over."""
+        return Step(
+            [loss.clone() for loss in self.losses],
+            {name: [value.clone() for value in values] for name, values in self.parts.items()},
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Recording:
+    """The recording of one shape: what it reads, what it writes."""
+
+    graph: torch.cuda.CUDAGraph
+    inputs: dict[str, Tensor]
+    step: Step
+    gradients: list[tuple[nn.Parameter, Tensor]]
+
+    def play(self, inputs: Inputs) -> Step:
+        """Take the step on these inputs; the gradients are those of the parameters then."""
+        for name, tensor in inputs.items():
+            self.inputs[name].copy_(tensor, non_blocking=True)
+        self.graph.replay()
+        for parameter, gradient in self.gradients:
+            parameter.grad = gradient
+        return self.step.copied()
+
+
+class Recorder:
+    """Takes training steps on one GPU, by a recording wherever one can be made."""
+
+    def __init__(self, take: Callable[[Inputs], Step], trained: Iterable[nn.Parameter]) -> None:
+        """`take` runs a step, backward passes and all; `trained` are the parameters it moves."""
+        self._take, self._trained = take, list(trained)
+        self._recorded: dict[Shape, Recording] = {}
+        self._seen: Counter[Shape] = Counter()
+        self._pool: Any = None
+        self._possible = True
+
+    def __call__(self, inputs: Inputs) -> Step:
+        """Take one step; the gradients of all parameters must be none before."""
+        shape = tuple((name, tuple(tensor.shape)) for name, tensor in inputs.items())
+        self._seen[shape] += 1
+        wanted = self._possible and self._seen[shape] > 1 and len(self._recorded) < SHAPES
+        if shape not in self._recorded and wanted:  # one that comes once is not worth recording
+            self._record(shape, inputs)
+        if shape in self._recorded:
+            return self._recorded[shape].play(inputs)
+        return self._take(inputs)
+
+    def _record(self, shape: Shape, inputs: Inputs) -> None:
+        """Record one shape; whatever a step does that cannot be recorded ends the attempts."""
+        held = {name: tensor.clone() for name, tensor in inputs.items()}
+        aside = torch.cuda.Stream()  # type: ignore[no-untyped-call]
+        before = torch.cuda.current_stream()
+        aside.wait_stream(before)
+        with torch.cuda.stream(aside), recording():
+            for _ in range(WARM_UP):
+                self._take(held)
+                self._forget_gradients()
+        before.wait_stream(aside)
+        graph = torch.cuda.CUDAGraph()
+        self._pool = self._pool or torch.cuda.graph_pool_handle()
+        try:
+            with recording(), torch.cuda.graph(graph, pool=self._pool, stream=aside):
+                step = self._take(held)
+        except RuntimeError as error:
+            self._possible = False
+            reason = str(error).strip().partition("\n")[0]
+            _log.warning("The step cannot be recorded on the GPU and runs as it is (%s).", reason)
+            _free_generator()
+        else:
+            gradients = [(p, p.grad) for p in self._trained if p.grad is not None]
+            self._recorded[shape] = Recording(graph, held, step, gradients)
+        finally:
+            torch.cuda.set_stream(before)  # a recording that breaks off leaves its own behind
+            self._forget_gradients()
+
+    def _forget_gradients(self) -> None:
+        for parameter in self._trained:
+            parameter.grad = None
+
+
+def _free_generator() -> None:
+    """Let random numbers be drawn again: a recording that breaks off leaves them locked."""
+    generator = torch.cuda.default_generators[torch.cuda.current_device()]
+    generator.graphsafe_set_state(generator.clone_state())
+
+
+@contextmanager
+def casting_anew(wanted: bool) -> Iterator[None]:
+    """Let autocast cast weights at every use, where `wanted`.
+
+    It keeps a cast weight as long as its context is open. A recording that reads what was kept
+    outside of it would go on reading the weights of that time.
+    """
+    before = torch.is_autocast_cache_enabled()
+    torch.set_autocast_cache_enabled(before and not wanted)
+    try:
+        yield
+    finally:
+        torch.set_autocast_cache_enabled(before)
+
+
+def obstacle(model: PreTrainedModel, processes: int, accumulated: int) -> str | None:
+    """Return why the steps of a run cannot be recorded; none: they can, as far as is known."""
+    handle = connected(model)
+    if not torch.cuda.is_available():
+        return "there is no GPU"
+    if processes > 1 or accumulated > 1:
+        return "gradients are gathered over several processes or batches"
+    if handle is not None and handle.connection.dropout == "frozen":
+        return 'the connection draws dropout masks again (its dropout is "frozen")'
+    return None
