@@ -36,8 +36,6 @@ class Study:
     budget: Budget
     tasks: tuple[str, ...]
     """Cells of other tasks are left for another time."""
-    bf16: bool = True
-    aligned: bool = True
 
 
 BASE = dataclasses.replace(FULL, checks=False, clean=2000)
@@ -45,24 +43,16 @@ STUDIES = {
     study.name: study
     for study in (
         Study(
-            "imbert-low-resource",
-            ("imbert-table2",),
-            dataclasses.replace(BASE, attacked=100, epochs=8, batch_size=32),
+            "composition",
+            ("composition",),
+            dataclasses.replace(BASE, train=10000, attacked=100, epochs=2, batch_size=128),
             ("sst2",),
-            bf16=False,  # half precision does not see the balls of R3F and SMART
-        ),
-        Study(
-            "imbert-sst2",
-            ("imbert-table1", "imbert-table3"),
-            dataclasses.replace(BASE, attacked=200, epochs=1, batch_size=128),
-            ("sst2",),
-            bf16=False,
         ),
         Study(
             "rift-imdb",
             ("rift-table1", "rift-table3", "rift-table4", "rift-figure4"),
             dataclasses.replace(
-                BASE, train=3000, attacked=100, epochs=3, batch_size=32, max_length=128
+                BASE, train=3000, attacked=50, epochs=3, batch_size=32, max_length=128
             ),
             ("imdb",),
         ),
@@ -73,17 +63,22 @@ STUDIES = {
             ("snli",),
         ),
         Study(
-            "composition",
-            ("composition",),
-            dataclasses.replace(BASE, train=10000, attacked=100, epochs=2, batch_size=128),
+            "imbert-sst2",
+            ("imbert-table1", "imbert-table3"),
+            dataclasses.replace(BASE, attacked=100, epochs=1, batch_size=128),
+            ("sst2",),
+        ),
+        Study(
+            "imbert-low-resource",
+            ("imbert-table2",),
+            dataclasses.replace(BASE, attacked=50, epochs=8, batch_size=32),
             ("sst2",),
         ),
         Study(
             "imbert-imdb",
             ("imbert-table5",),
-            dataclasses.replace(BASE, train=3000, attacked=30, epochs=2, batch_size=32),
+            dataclasses.replace(BASE, train=3000, attacked=20, epochs=2, batch_size=32),
             ("imdb",),
-            bf16=False,
         ),
     )
 }
@@ -96,8 +91,8 @@ def setting_of(study: Study, model: str, options: argparse.Namespace) -> Setting
         output=options.output / model / study.name,
         model=str(options.models / model),
         data=options.data,
-        reading="aligned" if study.aligned else "word_level",
-        precision="bf16" if study.bf16 else "fp32",
+        reading="aligned",
+        precision="bf16",
         wordnet=options.wordnet,
         encoder=options.models / "all-MiniLM-L6-v2",
     )
@@ -123,16 +118,15 @@ def merged(one: Cell, other: Cell) -> Cell:
 
 
 def tasks_of(options: argparse.Namespace) -> Iterator[Task]:
-    """Yield what is run, in its order: seed by seed, the small model first."""
-    workshops = []
+    """Yield what is run, in its order: model by model, of each seed by seed."""
     for model in options.only_models:
-        for name in options.studies:
-            setting = setting_of(STUDIES[name], model, options)
-            cells = cells_of(STUDIES[name], setting)
-            workshops.append((Workshop(setting, keep_models=False), cells))
-    for seed in options.seeds:
-        for workshop, cells in workshops:
-            yield from ((workshop, cell) for cell in cells if cell.seed == seed)
+        studies = {name: STUDIES[name] for name in options.studies}
+        settings = {name: setting_of(study, model, options) for name, study in studies.items()}
+        for seed in options.seeds:
+            for name, setting in settings.items():
+                workshop = Workshop(setting, keep_models=False)
+                cells = cells_of(studies[name], setting)
+                yield from ((workshop, cell) for cell in cells if cell.seed == seed)
 
 
 def pack(output: Path, folder: Path) -> None:

@@ -23,7 +23,7 @@ from holdfast.objectives import R3F, AnyObjective, CreAT, FreeLB, InfoBERT, Smar
 from holdfast.reproduce.cell import Cell, Measure, name_of
 from holdfast.reproduce.probe_cost import cost_of
 from holdfast.reproduce.recipe import Choice
-from holdfast.reproduce.setting import BERT_BASE, Setting, Shape
+from holdfast.reproduce.setting import BERT_BASE, Precision, Setting, Shape
 from holdfast.reproduce.table import COST, UNREPORTED, Place, Source, white_box
 from holdfast.solve import Anderson, Descent, Phantom
 from holdfast.train import DataConfig, Optimisation, TrainConfig
@@ -132,11 +132,17 @@ def train(
             learning_rate=budget.learning_rate or 2e-5,
             batch_size=budget.batch_size or 16,
             epochs=budget.epochs or (3 if low_resource is None else 10),
-            precision=setting.precision,
+            precision=_precision(setting, method),
             recorded=True,
+            by_length=True,
         ),
         seed=seed,
     )
+
+
+def _precision(setting: Setting, method: Method) -> Precision:
+    """Return the precision; half of it does not see the balls of R3F and SMART."""
+    return "fp32" if isinstance(method.objective, R3F | Smart) else setting.precision
 
 
 def measure(setting: Setting, task: str, *, cost: bool = False) -> Measure:

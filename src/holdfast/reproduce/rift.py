@@ -171,6 +171,7 @@ def train(setting: Setting, method: Method, of: DataSet, seed: int) -> TrainConf
             max_grad_norm=0.0,
             precision=setting.precision,
             recorded=True,
+            by_length=True,
         ),
         seed=seed,
     )

@@ -35,6 +35,11 @@ def labels_of(dataset: Any) -> list[int]:
     return [int(_label(item)) for item in rows]
 
 
+def lengths_of(dataset: Any) -> list[int]:
+    """Return the number of tokens of every row of a dataset, in order."""
+    return [len(dataset[row]["input_ids"]) for row in range(len(dataset))]
+
+
 def _label(item: Any) -> Any:
     for name in ("labels", "label"):
         if name in item:

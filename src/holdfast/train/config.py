@@ -82,6 +82,9 @@ class Optimisation:
     """Optimiser steps between evaluations, each with a checkpoint; none: once an epoch."""
     log_every: int = 10
     """Optimiser steps between lines of the loss curve."""
+    by_length: bool = False
+    """Put texts of like length into a batch: less padding, less work, an order less random. Not
+    for objectives that want equal numbers of each class."""
     recorded: bool = False
     """Record each shape of step on a GPU and play it again: a small model trains several times
     faster. What cannot be recorded runs as it is, and says so; without a GPU all does."""

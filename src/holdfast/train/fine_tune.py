@@ -181,6 +181,7 @@ def _trainer(
         check=_check(config),
         track_distance=True,
         recorded=config.optimisation.recorded,
+        by_length=config.optimisation.by_length,
     )
     if config.selection.patience is not None:
         trainer.add_callback(Patience(config.selection.patience))

@@ -1,4 +1,4 @@
-"""Class-conditional batches: every batch holds as many examples of one class as of another.
+"""What goes into a batch: as many examples of each class, or texts of like length.
 
 RIFT compares examples within their class. Its released code zips one loader for each class and
 ends with the shortest; here the smaller classes are drawn again until the largest is through.
@@ -9,9 +9,38 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from torch.utils.data import Sampler
-from transformers import TrainerCallback, TrainerState
+from transformers import TrainerCallback, TrainerState, TrainingArguments
 
 from holdfast.errors import InputError
+from holdfast.train.columns import labels_of, lengths_of
+
+
+class LikeLengthSampler(Sampler[int]):
+    """Row numbers in which texts of like length follow each other, in a random order otherwise."""
+
+    def __init__(self, lengths: Sequence[int], batch_size: int, seed: int) -> None:
+        """Take the length of each row; the order follows from the seed and the epoch."""
+        self.lengths, self.batch_size = list(lengths), batch_size
+        self.seed, self.epoch = seed, 0
+
+    def __len__(self) -> int:
+        """Return the rows of an epoch: each once."""
+        return len(self.lengths)
+
+    def __iter__(self) -> Iterator[int]:
+        """Yield batches of like length, the batches in a random order."""
+        order = random.Random(f"{self.seed} {self.epoch}")
+        # sorted by random keys: Python promises the same `random()` in every version
+        keys = [(length, order.random()) for length in self.lengths]
+        rows = sorted(range(len(self)), key=keys.__getitem__)
+        whole = len(rows) - len(rows) % self.batch_size
+        batches = [rows[at : at + self.batch_size] for at in range(0, whole, self.batch_size)]
+        batches.sort(key=lambda _: order.random())
+        yield from (row for batch in (*batches, rows[whole:]) for row in batch)
+
+    def set_epoch(self, epoch: int) -> None:
+        """Choose the order of an epoch."""
+        self.epoch = epoch
 
 
 class ClassBalancedSampler(Sampler[int]):
@@ -87,7 +116,7 @@ class FollowEpochs(TrainerCallback):
     resume in the middle of an epoch; they would go on in the order of the first.
     """
 
-    def __init__(self, sampler: ClassBalancedSampler) -> None:
+    def __init__(self, sampler: ClassBalancedSampler | LikeLengthSampler) -> None:
         self.sampler = sampler
 
     def on_epoch_begin(self, args: Any, state: TrainerState, control: Any, **_: Any) -> None:
@@ -103,3 +132,20 @@ def check_batch(batch_size: int, classes: int) -> None:
             f"{classes} classes in equal number; choose a multiple of {classes} from {2 * classes} "
             f"on."
         )
+
+
+def balanced_sampler(dataset: Any, args: TrainingArguments) -> ClassBalancedSampler:
+    """Return what draws equal numbers of each class for Trainer's batches."""
+    sampler = ClassBalancedSampler(labels_of(dataset), _seed(args))
+    check_batch(args.per_device_train_batch_size, sampler.classes)
+    return sampler
+
+
+def like_length_sampler(dataset: Any, args: TrainingArguments) -> LikeLengthSampler:
+    """Return what draws texts of like length for the batches of all processes."""
+    size = args.per_device_train_batch_size * args.world_size
+    return LikeLengthSampler(lengths_of(dataset), size, _seed(args))
+
+
+def _seed(args: TrainingArguments) -> int:
+    return args.seed if args.data_seed is None else args.data_seed

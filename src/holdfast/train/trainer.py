@@ -24,14 +24,14 @@ from holdfast.objectives import Objective, Standard
 from holdfast.train import extras as beside
 from holdfast.train.arguments import one_device_a_process
 from holdfast.train.averages import PartAverages
-from holdfast.train.columns import EXTRA_COLUMNS, ROWS, labels_of, mark_movable
+from holdfast.train.columns import EXTRA_COLUMNS, ROWS, mark_movable
 from holdfast.train.distance import relative_distance
 from holdfast.train.finite import LossWatch
 from holdfast.train.options import TrainerOptions, refuse_unknown, with_collator
 from holdfast.train.passes import Passes
 from holdfast.train.recording_trainer import RecordingTrainer
 from holdfast.train.robustness import HullCheck, mean_parts
-from holdfast.train.sampler import ClassBalancedSampler, FollowEpochs, check_batch
+from holdfast.train.sampler import FollowEpochs, balanced_sampler, like_length_sampler
 from holdfast.train.unfit import refuse_unfit
 
 
@@ -42,7 +42,7 @@ class RobustTrainer(RecordingTrainer):
     connected model is taken as it is. `anchor` keeps the weights near those the model has now,
     except `new_weights`. To every evaluation `check` adds the accuracy inside the hull of the words
     and `track_distance` the distance from those weights. `row_names` name the training rows in
-    errors, if batches carry row numbers as `ids`. `recorded` plays recorded steps on a GPU.
+    errors, if batches carry row numbers as `ids`. `recorded` and `by_length`: see `Optimisation`.
     """
 
     # Each loss is the mean over its batch, so Trainer divides it by the batches it accumulates.
@@ -64,6 +64,7 @@ class RobustTrainer(RecordingTrainer):
         track_distance: bool = False,
         row_names: Sequence[str] | None = None,
         recorded: bool = False,
+        by_length: bool = False,
         **options: Unpack[TrainerOptions],
     ) -> None:
         """Connect the model, build the trainer, then the objective's extras."""
@@ -74,7 +75,7 @@ class RobustTrainer(RecordingTrainer):
         self.check, self.track_distance = check, track_distance
         self._connect(model, connection)
         super().__init__(model=model, args=one_device_a_process(args), **with_collator(options))
-        self.recorded = recorded
+        self.recorded, self.by_length = recorded, by_length
         self.track_distance = track_distance and not self.is_fsdp_enabled  # weights in shards
         if model is not None:
             self._prepare_beside(model)
@@ -216,13 +217,12 @@ class RobustTrainer(RecordingTrainer):
         columns += [name for name in EXTRA_COLUMNS if name not in columns]
 
     def _get_train_sampler(self, train_dataset: Any = None) -> Any:
-        """Draw equal numbers of each class where the objective wants it."""
-        if not self.objective.class_conditional:
-            return super()._get_train_sampler(train_dataset)
-        seed = self.args.seed if self.args.data_seed is None else self.args.data_seed
+        """Draw equal numbers of each class where the objective wants it, or like lengths."""
         dataset = self.train_dataset if train_dataset is None else train_dataset
-        sampler = ClassBalancedSampler(labels_of(dataset), seed)
-        check_batch(self.args.per_device_train_batch_size, sampler.classes)
+        if not (self.objective.class_conditional or self.by_length):
+            return super()._get_train_sampler(train_dataset)
+        draw = balanced_sampler if self.objective.class_conditional else like_length_sampler
+        sampler = draw(dataset, self.args)
         self.remove_callback(FollowEpochs)
         self.add_callback(FollowEpochs(sampler))
         return sampler

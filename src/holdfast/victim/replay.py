@@ -7,7 +7,9 @@ solvers of a connection do not look while they are recorded, and take all their 
 """
 
 import logging
+from collections import Counter
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +19,8 @@ from torch import Tensor
 from holdfast.solve.recording import recording
 
 Forward = Callable[[Tensor, Tensor], Tensor]
+
+WORTH = 3  # batches of a shape before it is recorded, which takes as long as running two
 
 _log = logging.getLogger(__name__)
 
@@ -42,16 +46,24 @@ class Replay:
         """Take the forward pass; `possible`: it may be recorded, unless a trial shows otherwise."""
         self._forward, self._device, self._possible = forward, device, possible
         self._recorded: dict[tuple[int, ...], Recorded] = {}
+        self._seen: Counter[tuple[int, ...]] = Counter()
         self._pool: Any = None
 
     def __call__(self, tokens: Tensor, lengths: Tensor) -> Tensor:
         """Return the answers for a batch in pinned memory, before they are computed."""
         with torch.cuda.device(self._device):
             shape = tuple(tokens.shape)
-            if self._possible and shape not in self._recorded:
+            if not self._seen and self._possible:
+                # in which a connection may warn: nothing is looked at later
+                self._forward(self._moved(tokens), self._moved(lengths))
+            self._seen[shape] += 1
+            wanted = self._possible and self._seen[shape] >= WORTH
+            if shape not in self._recorded and wanted:
                 self._record(tokens.to(self._device), lengths.to(self._device))
             if shape not in self._recorded:
-                return self._forward(self._moved(tokens), self._moved(lengths))
+                # as it will be recorded: a text must run the same way every time
+                with recording() if self._possible else nullcontext():
+                    return self._forward(self._moved(tokens), self._moved(lengths))
             recorded = self._recorded[shape]
             recorded.tokens.copy_(tokens, non_blocking=True)
             recorded.lengths.copy_(lengths, non_blocking=True)
@@ -66,10 +78,8 @@ class Replay:
         aside = torch.cuda.Stream()  # type: ignore[no-untyped-call]
         before = torch.cuda.current_stream()
         aside.wait_stream(before)
-        with torch.cuda.stream(aside):
-            self._forward(tokens, lengths)  # in which a connection may warn
-            with recording():
-                self._forward(tokens, lengths)
+        with torch.cuda.stream(aside), recording():
+            self._forward(tokens, lengths)  # libraries choose kernels and take memory in it
         before.wait_stream(aside)
         graph = torch.cuda.CUDAGraph()
         self._pool = self._pool or torch.cuda.graph_pool_handle()
