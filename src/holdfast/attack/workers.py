@@ -99,8 +99,10 @@ def run_in_workers(
     try:
         yield from _serve(victim.session(), inbound, [pipe[1] for pipe in pipes], processes)
     finally:
+        # not `terminate`: a worker may be waiting for its last words to be read, which nobody does
         for process in processes:
-            process.terminate()
+            process.kill()
+        for process in processes:
             process.join()
 
 

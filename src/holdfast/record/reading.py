@@ -8,6 +8,7 @@ from typing import Any
 
 from holdfast.errors import InputError
 from holdfast.record.codec import decode, encode
+from holdfast.record.collection import SUFFIX, lines_of
 from holdfast.record.files import write_atomically
 from holdfast.record.run_record import FORMAT, RunRecord
 from holdfast.record.training import SCHEMA, training_record
@@ -27,9 +28,22 @@ def write_record(record: RunRecord, path: Path) -> Path:
 def read_record(path: Path) -> RunRecord:
     """Read a record of any format that was ever written."""
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
     except OSError as error:
         raise InputError(f"{path} cannot be read ({error.strerror}).") from error
+    except ValueError as error:
+        raise InputError(f"{path} is no record: it is not JSON ({error}).") from error
+    return _read_text(path, text)
+
+
+def read_collection(path: Path) -> list[RunRecord]:
+    """Read the records of one file of many."""
+    return [_read_text(path, line) for line in lines_of(path)]
+
+
+def _read_text(path: Path, text: str) -> RunRecord:
+    try:
+        content = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path} is no record: it is not JSON ({error}).") from error
     if not isinstance(content, dict):
@@ -85,7 +99,9 @@ def find_records(places: Iterable[Path]) -> Found:
         once.setdefault(path.resolve(), path)
     for path in once.values():
         try:
-            records.append((path, read_record(path)))
+            many = path.name.endswith(SUFFIX)
+            found = read_collection(path) if many else [read_record(path)]
+            records += [(path, record) for record in found]
         except InputError as error:
             problems.append(str(error))
     return Found(tuple(records), tuple(problems))
@@ -95,6 +111,7 @@ def _files(places: Iterable[Path]) -> Iterator[Path]:
     for place in places:
         if place.is_dir():
             yield from (path for path in sorted(place.rglob("*.json")) if _is_record(path))
+            yield from sorted(place.rglob(f"*{SUFFIX}"))
         elif place.exists():
             yield place
         else:

@@ -19,7 +19,7 @@ def _page(result: Result) -> Iterator[str]:
         yield f"**{setting.budget.warning}**\n"
     for grid in result.grids:
         yield f"## {'Published and measured' if grid.main else grid.title}\n"
-        yield from _table(grid)
+        yield from table(grid)
         if any_below(grid):
             yield f"{BELOW_TEXT}\n"
     yield f"{progress(result)}\n"
@@ -46,7 +46,8 @@ def progress(result: Result) -> str:
     )
 
 
-def _table(grid: Grid) -> Iterator[str]:
+def table(grid: Grid) -> Iterator[str]:
+    """Yield the lines of a table."""
     head = header(grid)
     yield _row(head)
     yield _row(["---", "---", *["---:"] * len(grid.columns)])

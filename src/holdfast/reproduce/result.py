@@ -95,13 +95,7 @@ def result_of(
 ) -> Result:
     """Make the tables from whatever records are there."""
     cells = reproduction.cells(setting)
-    shelf = Shelf.of_cells(setting.output / "records", cells)
-    places = reproduction.places(setting)
-    grids = tuple(
-        grid
-        for title in dict.fromkeys(["", *(place.table for place in places)])
-        if (grid := _grid(title, reproduction, places, shelf, cells)).entries
-    )
+    grids = grids_of(reproduction, setting, Shelf.of_cells(setting.output / "records", cells))
     different = {cell.id: cell for cell in cells}
     lacking = {e.row for grid in grids for e in grid.entries if e.missing}
     return Result(
@@ -113,6 +107,16 @@ def result_of(
         done=sum(is_done(setting, cell) for cell in different.values()),
         missing=len(lacking),
         failed=tuple(failed),
+    )
+
+
+def grids_of(reproduction: Reproduction, setting: Setting, shelf: Shelf) -> tuple[Grid, ...]:
+    """Return the tables that the records of a shelf fill."""
+    cells, places = reproduction.cells(setting), reproduction.places(setting)
+    return tuple(
+        grid
+        for title in dict.fromkeys(["", *(place.table for place in places)])
+        if (grid := _grid(title, reproduction, places, shelf, cells)).entries
     )
 
 

@@ -6,8 +6,9 @@ time, and doubles what they do together. Each takes the next cell that none has 
 """
 
 import dataclasses
+import gc
+import logging
 import multiprocessing
-import os
 import time
 from collections.abc import Sequence
 from multiprocessing.sharedctypes import Synchronized
@@ -17,7 +18,9 @@ import torch
 from holdfast.attack import Machine
 from holdfast.errors import InputError
 from holdfast.reproduce.cell import Cell
-from holdfast.reproduce.run import Workshop
+from holdfast.reproduce.run import Workshop, title
+
+_log = logging.getLogger(__name__)
 
 Task = tuple[Workshop, Cell]
 """A cell and where it is run: cells of several tables and models can stand in one row."""
@@ -67,8 +70,18 @@ def _work(
             return
         workshop, cell = tasks[number]
         began = time.monotonic()
-        alone = dataclasses.replace(workshop, machine=Machine(workers=0))
-        failed = alone.run([cell])
-        took[f"{workshop.setting.output}/{cell.id}"] = time.monotonic() - began
-        for sentence in failed:
-            print(f"{os.getpid()}: {sentence}", flush=True)
+        if _run(dataclasses.replace(workshop, machine=Machine(workers=0)), cell):
+            took[f"{workshop.setting.output}/{cell.id}"] = time.monotonic() - began
+
+
+def _run(workshop: Workshop, cell: Cell) -> bool:
+    """Run one cell, and tell whether it was finished: what fails in it must not end the others."""
+    try:
+        return not workshop.run([cell])  # which says what failed
+    except Exception:  # memory that the others took, say
+        _log.exception("%s could not be finished", title(cell))
+        return False
+    finally:  # recordings hold memory in circles
+        gc.collect()
+        if torch.cuda.is_available():
+            torch.cuda.empty_cache()

@@ -1,0 +1,177 @@
+"""From the campaign's runs to results/, and from results/ to the tables of docs/results.
+
+    python scripts/results.py pack RUNS --commit SHA    # records, without the data sets' texts
+    python scripts/results.py pages                     # fills the marked blocks of the pages
+
+A block stands between `<!-- table imbert-table3 imbert-sst2 all-MiniLM-L6-v2 -->` and
+`<!-- end -->`; what lies between is written here, everything else by hand.
+"""
+
+import argparse
+import dataclasses
+import re
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+
+from campaign import MODELS, STUDIES, Study
+
+from holdfast.evaluate.comparing import findings
+from holdfast.record import RunRecord, find_records, read_collection, write_collection
+from holdfast.reproduce import REPRODUCTIONS, Setting, Shape
+from holdfast.reproduce.fill import Shelf
+from holdfast.reproduce.lines import BELOW_TEXT, any_below
+from holdfast.reproduce.markdown import table
+from holdfast.reproduce.result import Grid, grids_of
+from holdfast.reproduce.table import COST
+
+ROOT = Path(__file__).resolve().parents[1]
+RESULTS, PAGES = ROOT / "results", ROOT / "docs" / "results"
+SHAPES = {
+    "all-MiniLM-L6-v2": Shape("bert", 6, 384, 1536),
+    "e5-small": Shape("bert", 12, 384, 1536, pooler=False),
+}
+BESIDE = "Latency is left out: fourteen other processes ran on the card."
+BLOCK = re.compile(
+    r"(?P<head><!-- (?P<kind>table|against|runs) (?P<what>[^>]*?) -->\n)"
+    r".*?(?P<end><!-- end -->)",
+    re.DOTALL,
+)
+
+
+def file_of(study: str, model: str) -> Path:
+    """Return where the records of a study lie."""
+    return RESULTS / study / f"{model}.records.jsonl.gz"
+
+
+# -- runs to results ---------------------------------------------------------------------------
+
+
+def pack(runs: Path, commit: str, studies: list[str]) -> None:
+    """Write the finished records of every study into one file each."""
+    for model in MODELS:
+        for name in studies:
+            folder = runs / model / name / "records"
+            if not folder.is_dir():
+                continue
+            found = find_records([folder])
+            assert not found.problems, found.problems
+            kept = [told(record, commit) for _, record in found.records]
+            print(
+                name, model, len(kept), write_collection(kept, file_of(name, model)).stat().st_size
+            )
+
+
+def told(record: RunRecord, commit: str) -> RunRecord:
+    """Return a record as it is published: with the commit, without what is no measurement."""
+    environment = {**record.environment, "commit": commit}
+    metrics = tuple(m for m in record.metrics if m.name != "latency_ms")
+    notes = record.notes if len(metrics) == len(record.metrics) else (*record.notes, BESIDE)
+    return dataclasses.replace(record, environment=environment, metrics=metrics, notes=notes)
+
+
+# -- results to pages --------------------------------------------------------------------------
+
+
+@cache
+def records_of(study: str, model: str) -> tuple[RunRecord, ...]:
+    """Return the published records of a study."""
+    return tuple(read_collection(file_of(study, model)))
+
+
+def setting_of(study: Study, model: str) -> Setting:
+    """Return what the study ran with, as far as its tables depend on it; no file is read."""
+    return Setting(
+        model=model,
+        output=Path("runs"),
+        shape=SHAPES[model],
+        budget=dataclasses.replace(study.budget, learning_rate=MODELS[model]),
+        data=Path("data"),
+        advglue=Path("data/advglue/dev_ann.json"),
+        precision="bf16",
+        reading="aligned",
+    )
+
+
+def grids(reproduction: str, study: str, model: str) -> tuple[Grid, ...]:
+    """Return the tables of a reproduction with what was measured."""
+    shelf = Shelf(records_of(study, model))
+    found = grids_of(REPRODUCTIONS[reproduction], setting_of(STUDIES[study], model), shelf)
+    return tuple(cut for grid in found if grid.title != COST and (cut := measured(grid)).entries)
+
+
+def measured(grid: Grid) -> Grid:
+    """Return a table's rows of which something was measured; by a formula alone is not enough."""
+    rows = {e.row for e in grid.entries if e.measured is not None and not e.computed}
+    return dataclasses.replace(grid, entries=tuple(e for e in grid.entries if e.row in rows))
+
+
+def table_block(reproduction: str, study: str, model: str) -> Iterator[str]:
+    """Yield the tables of a reproduction."""
+    for grid in grids(reproduction, study, model):
+        yield from ([] if grid.main else [f"**{grid.title}**", ""])
+        yield from table(grid)
+        if any_below(grid):
+            yield from (BELOW_TEXT, "")
+
+
+def against_block(study: str, model: str, *names: str) -> Iterator[str]:
+    """Yield a sentence for each named model beside the reference: `BERT : IM-BERT, Theta`."""
+    reference, _, others = " ".join(names).partition(" : ")
+    wanted = {reference, *others.split(", ")}
+    own = [record for record in records_of(study, model) if record.model in wanted]
+    for finding in findings([r for r in own if r.kind == "evaluation"], reference):
+        yield f"- {finding.sentence()}"
+    yield ""
+
+
+def runs_block(study: str, model: str) -> Iterator[str]:
+    """Yield what was run, and what it took."""
+    trainings = [record for record in records_of(study, model) if record.kind == "training"]
+    measured = [record for record in records_of(study, model) if record.kind == "evaluation"]
+    seeds = sorted({record.seed for record in trainings if record.seed is not None})
+    spent = (sum(record.seconds for record in of) / 60 for of in (trainings, measured))
+    yield (
+        f"{model}: {len(trainings)} trainings, seeds {', '.join(map(str, seeds))}; "
+        f"{next(spent):.0f} minutes of training and {next(spent):.0f} of measuring, added up over "
+        "processes that shared one card."
+    )
+    yield ""
+
+
+KINDS: dict[str, Callable[..., Iterator[str]]] = {
+    "table": table_block,
+    "against": against_block,
+    "runs": runs_block,
+}
+
+
+def filled(page: str) -> str:
+    """Return a page with its blocks written anew."""
+
+    def block(match: re.Match[str]) -> str:
+        lines = KINDS[match["kind"]](*match["what"].split())
+        return match["head"] + "\n" + "\n".join(lines) + match["end"]
+
+    return BLOCK.sub(block, page)
+
+
+def main() -> None:
+    """Do what the command says."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    packing = commands.add_parser("pack")
+    packing.add_argument("runs", type=Path)
+    packing.add_argument("--commit", required=True, help="of the code that ran")
+    packing.add_argument("--studies", nargs="+", default=list(STUDIES), choices=list(STUDIES))
+    commands.add_parser("pages")
+    options = parser.parse_args()
+    if options.command == "pack":
+        return pack(options.runs, options.commit, options.studies)
+    for page in sorted(PAGES.glob("*.md")):
+        page.write_text(filled(page.read_text(encoding="utf-8")), encoding="utf-8")
+        print(page.relative_to(ROOT))
+
+
+if __name__ == "__main__":
+    main()
