@@ -2,6 +2,7 @@
 
     python scripts/results.py pack RUNS --commit SHA    # records, without the data sets' texts
     python scripts/results.py pages                     # fills the marked blocks of the pages
+    python scripts/results.py unpack FILE FOLDER        # single records, to run a cell again
 
 A block stands between `<!-- table imbert-table3 imbert-sst2 all-MiniLM-L6-v2 -->` and
 `<!-- end -->`; what lies between is written here, everything else by hand.
@@ -17,7 +18,7 @@ from pathlib import Path
 from campaign import MODELS, STUDIES, Study
 
 from holdfast.evaluate.comparing import findings
-from holdfast.record import RunRecord, find_records, read_collection, write_collection
+from holdfast.record import RunRecord, find_records, read_collection, write_collection, write_record
 from holdfast.reproduce import REPRODUCTIONS, Setting, Shape
 from holdfast.reproduce.fill import Shelf
 from holdfast.reproduce.lines import BELOW_TEXT, any_below
@@ -68,6 +69,13 @@ def told(record: RunRecord, commit: str) -> RunRecord:
     metrics = tuple(m for m in record.metrics if m.name != "latency_ms")
     notes = record.notes if len(metrics) == len(record.metrics) else (*record.notes, BESIDE)
     return dataclasses.replace(record, environment=environment, metrics=metrics, notes=notes)
+
+
+def unpack(file: Path, folder: Path) -> None:
+    """Write each record of a file by itself, for `holdfast reproduce --from-record`."""
+    for record in read_collection(file):
+        name = "-".join((record.kind, record.task.replace("/", "-"), record.attack or "clean"))
+        write_record(record, folder / record.model / str(record.seed) / f"{name}.json")
 
 
 # -- results to pages --------------------------------------------------------------------------
@@ -164,10 +172,15 @@ def main() -> None:
     packing.add_argument("runs", type=Path)
     packing.add_argument("--commit", required=True, help="of the code that ran")
     packing.add_argument("--studies", nargs="+", default=list(STUDIES), choices=list(STUDIES))
+    unpacking = commands.add_parser("unpack")
+    unpacking.add_argument("file", type=Path)
+    unpacking.add_argument("folder", type=Path)
     commands.add_parser("pages")
     options = parser.parse_args()
     if options.command == "pack":
         return pack(options.runs, options.commit, options.studies)
+    if options.command == "unpack":
+        return unpack(options.file, options.folder)
     for page in sorted(PAGES.glob("*.md")):
         page.write_text(filled(page.read_text(encoding="utf-8")), encoding="utf-8")
         print(page.relative_to(ROOT))

@@ -36,7 +36,7 @@ def gpt_like(**options: object) -> PreTrainedTokenizerFast:
     return PreTrainedTokenizerFast(tokenizer_object=backend, unk_token="[UNK]", **options)
 
 
-def batch_of(tokenizer: PreTrainedTokenizerBase, **options: int) -> dict[str, torch.Tensor]:
+def batch_of(tokenizer: PreTrainedTokenizerBase, **options: int | None) -> dict[str, torch.Tensor]:
     data = EncodedExamples(SINGLE, tokenizer, 16)
     return PadBatch(tokenizer, **options)([data[0], data[1]])
 
@@ -106,6 +106,17 @@ def test_token_types_are_padded_with_the_tokenizers_own_type() -> None:
 @pytest.mark.parametrize(("multiple", "width"), [(1, 5), (4, 8), (5, 5), (8, 8)])
 def test_the_width_is_rounded_up(multiple: int, width: int) -> None:
     assert batch_of(bert_like(), multiple_of=multiple)["input_ids"].shape == (2, width)
+
+
+@pytest.mark.parametrize(
+    ("multiple", "most", "width"), [(8, 7, 7), (8, 5, 5), (4, 16, 8), (None, 16, 5), (8, None, 8)]
+)
+def test_rounding_up_ends_at_the_longest_text_there_can_be(
+    multiple: int | None, most: int | None, width: int
+) -> None:
+    batch = batch_of(bert_like(), multiple_of=multiple, at_most=most)
+    assert batch["input_ids"].shape == batch["attention_mask"].shape == (2, width)
+    assert batch["input_ids"][0].tolist() == [1, 4, 5, 6, 2, *[0] * (width - 5)]
 
 
 def test_a_loader_gives_batches() -> None:

@@ -1,6 +1,7 @@
 """Splits of the known tasks, from a folder and from the Hub."""
 
 import logging
+import os
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -11,7 +12,8 @@ import huggingface_hub
 import pytest
 from huggingface_hub import constants
 
-from holdfast.data import TASKS, Task, evaluation_split, find_task, load_split, read_split
+from holdfast.data import TASKS, Task, evaluation_split, find_task, load, load_split, read_split
+from holdfast.data.files import Split, read_file
 from holdfast.data.hub import cache_if_unreachable
 from holdfast.errors import InputError
 from holdfast.record import encode
@@ -58,6 +60,52 @@ def test_a_split_is_found_by_task_and_name(tmp_path: Path) -> None:
     make_split(tmp_path, "sst2/validation.csv")
     examples = load_split(TASKS["sst2"], "validation", tmp_path)
     assert [(e.id, e.label) for e in examples] == [("validation:0", 0), ("validation:1", 1)]
+
+
+def texts(data: Path) -> list[str]:
+    return [example.texts[0] for example in load_split(TASKS["sst2"], "validation", data)]
+
+
+def test_a_file_is_read_once_and_anew_when_it_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = []
+
+    def counted(task: Task, path: Path, split: str) -> Split:
+        read.append(path.name)
+        return read_file(task, path, split)
+
+    monkeypatch.setattr(load, "read_file", counted)
+    make_split(tmp_path, "sst2/validation.csv", "sentence,label\nold,0\nfilm,1\n")
+    assert texts(tmp_path) == texts(tmp_path) == ["old", "film"]
+    assert len(read) == 1
+    make_split(tmp_path, "sst2/validation.csv", "sentence,label\nnew and longer,0\nfilm,1\n")
+    assert texts(tmp_path) == ["new and longer", "film"]
+    assert len(read) == 2
+
+
+def test_a_file_of_the_same_size_is_read_anew_when_it_is_younger(tmp_path: Path) -> None:
+    make_split(tmp_path, "sst2/validation.csv", "sentence,label\nold,0\nfilm,1\n")
+    assert texts(tmp_path) == ["old", "film"]
+    file = tmp_path / "sst2" / "validation.csv"
+    before = file.stat()
+    file.write_text("sentence,label\nnew,0\nfilm,1\n")
+    os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns + 1))
+    assert texts(tmp_path) == ["new", "film"]
+
+
+def test_who_changes_the_examples_does_not_change_those_of_the_next(tmp_path: Path) -> None:
+    make_split(tmp_path, "sst2/validation.csv")
+    load_split(TASKS["sst2"], "validation", tmp_path).clear()
+    load_split(TASKS["sst2"], "validation", tmp_path).reverse()
+    assert texts(tmp_path) == ["bad film", "good film"]
+
+
+def test_one_file_read_as_another_split_has_its_own_ids(tmp_path: Path) -> None:
+    for split in ("validation", "train"):
+        make_split(tmp_path, f"sst2/{split}.csv")
+        examples = load_split(TASKS["sst2"], split, tmp_path)
+        assert [example.id for example in examples] == [f"{split}:0", f"{split}:1"]
 
 
 def test_the_source_of_a_split_is_ready_for_a_record(tmp_path: Path) -> None:

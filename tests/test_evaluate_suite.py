@@ -615,6 +615,24 @@ def test_the_adaptive_check_learns_of_attacks_that_are_added(
     assert read_record(tmp_path / "plain" / "0" / "sst2" / "adaptive-0.json") == second
 
 
+def test_the_adaptive_check_sees_the_first_examples_and_is_compared_on_these(
+    ground: Path, tmp_path: Path, monkeypatch
+) -> None:
+    seen: list[tuple[int, float]] = []
+
+    def adaptive(victim, examples, material, *, black_box, **settings) -> Measured:
+        seen.append((len(examples), black_box["random_search"]))
+        return Measured((Metric("white_box_accuracy", 1.0),))
+
+    monkeypatch.setattr("holdfast.evaluate.adapting.adaptive", adaptive)
+    few = suite(ground, adaptive=True, adaptive_examples=2, attacks=("random_search",))
+    _, attacked, checked = evaluate(plain(ground), few, tmp_path)
+    marks = attacked.marks["accuracy_under_attack"]
+    assert len(marks) == 6
+    assert seen == [(2, marks[:2].count("1") / 2)]
+    assert "saw the first 2 of the 6 examples" in checked.notes[-1]
+
+
 def test_doubtful_texts_of_the_reference_are_noted(
     ground: Path, tmp_path: Path, monkeypatch
 ) -> None:

@@ -1,7 +1,9 @@
-"""Batches that hold every class equally often."""
+"""Batches that hold every class equally often, and batches of texts of like length."""
 
 import random
 from collections import Counter
+from itertools import chain
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -14,7 +16,13 @@ from transformers import PrinterCallback, TrainerState, TrainingArguments
 
 from holdfast.errors import InputError
 from holdfast.train import RobustTrainer
-from holdfast.train.sampler import ClassBalancedSampler, FollowEpochs, check_batch
+from holdfast.train.sampler import (
+    ClassBalancedSampler,
+    FollowEpochs,
+    LikeLengthSampler,
+    check_batch,
+    like_length_sampler,
+)
 
 
 def labels(*sizes: int) -> list[int]:
@@ -176,3 +184,105 @@ def test_a_batch_must_hold_every_class_twice():
     for size, classes in ((3, 3), (8, 3), (2, 2), (1, 2)):
         with pytest.raises(InputError, match=f"choose a multiple of {classes} from {2 * classes}"):
             check_batch(size, classes)
+
+
+# -- texts of like length -------------------------------------------------------------------------
+
+
+def lengths(count: int) -> list[int]:
+    """So many lengths from 3 to 20, in no order."""
+    draw = random.Random(1)
+    return [draw.randint(3, 20) for _ in range(count)]
+
+
+def by_length(given: list[int], size: int, seed: int = 0, epoch: int = 0) -> list[int]:
+    sampler = LikeLengthSampler(given, size, seed)
+    sampler.set_epoch(epoch)
+    return list(sampler)
+
+
+def cut(rows: list[int], size: int) -> list[list[int]]:
+    return [rows[at : at + size] for at in range(0, len(rows), size)]
+
+
+@given(st.lists(st.integers(1, 6), max_size=30), st.integers(1, 7), st.integers(0, 2))
+def test_like_lengths_give_every_row_once_an_epoch(given, size, epoch):
+    rows = by_length(given, size, epoch=epoch)
+    assert len(LikeLengthSampler(given, size, 0)) == len(given)
+    assert sorted(rows) == list(range(len(given)))
+
+
+def test_the_texts_of_a_batch_are_neighbours_in_length():
+    given = lengths(90)
+    spans = [sorted(given[row] for row in batch) for batch in cut(by_length(given, 8), 8)]
+    assert [len(span) for span in spans] == [8] * 11 + [2]
+    assert [*chain(*sorted(spans))] == sorted(given)  # no batch reaches into another
+    assert sorted(spans) != spans  # nor do they come from short to long
+
+
+def test_texts_of_one_length_meet_others_in_each_epoch():
+    given = [5] * 24
+    batches = {
+        frozenset(rows) for epoch in range(3) for rows in cut(by_length(given, 4, 0, epoch), 4)
+    }
+    assert len(batches) > 12
+
+
+def test_the_order_of_like_lengths_follows_from_seed_and_epoch_alone():
+    given = lengths(40)
+    state = random.getstate()
+    assert by_length(given, 4, 1, 2) == by_length(given, 4, 1, 2)
+    pairs = [(seed, epoch) for seed in (0, 1) for epoch in (0, 1)]
+    assert len({tuple(by_length(given, 4, *pair)) for pair in pairs}) == 4
+    assert random.getstate() == state  # no other random choice is disturbed
+
+
+def test_going_through_an_epoch_twice_gives_its_order_twice():
+    sampler = LikeLengthSampler(lengths(40), 4, seed=0)
+    assert list(sampler) == list(sampler)
+
+
+@pytest.mark.parametrize(("data_seed", "seed"), [(None, 3), (9, 9)])
+def test_the_sampler_of_a_run_counts_tokens_and_the_batches_of_all_processes(data_seed, seed):
+    data = tiny.encoded(20)
+    args = SimpleNamespace(per_device_train_batch_size=4, world_size=2, seed=3, data_seed=data_seed)
+    sampler = like_length_sampler(data, args)
+    assert sampler.lengths == [len(data[row]["input_ids"]) for row in range(20)]
+    assert (sampler.batch_size, sampler.seed) == (8, seed)
+
+
+def test_trainer_draws_like_lengths_anew_each_epoch(tmp_path):
+    noted: list[list[int]] = []
+
+    class Noting(RobustTrainer):
+        def training_step(self, model, inputs, num_items_in_batch=None):
+            noted.append(inputs["ids"].tolist())
+            return super().training_step(model, inputs, num_items_in_batch)
+
+    args = TrainingArguments(
+        output_dir=str(tmp_path),
+        per_device_train_batch_size=4,
+        num_train_epochs=2,
+        save_strategy="no",
+        report_to="none",
+        disable_tqdm=True,
+        dataloader_pin_memory=False,
+        use_cpu=True,
+        seed=5,
+    )
+    data = tiny.encoded(20)
+    trainer = Noting(
+        tiny.model(), args=args, train_dataset=data, data_collator=tiny.collator(), by_length=True
+    )
+    trainer.remove_callback(PrinterCallback)
+    trainer.train()
+    given = [len(data[row]["input_ids"]) for row in range(20)]
+    expected = [cut(by_length(given, 4, 5, epoch), 4) for epoch in (0, 1)]
+    assert noted == [*expected[0], *expected[1]]
+
+
+def test_what_fills_no_batch_is_not_always_the_same():
+    given = list(range(1, 12))  # three of eleven are left over
+    left = [tuple(by_length(given, 4, epoch=epoch)[-3:]) for epoch in range(8)]
+    assert len(set(left)) > 1
+    assert any(10 not in rows for rows in left)  # the longest text is trained on, too

@@ -55,6 +55,11 @@ class EvaluateOptions:
     """Of the examples drawn and of the attacks."""
     adaptive: bool = True
     """Attack through the model's gradients too, and with the texts that broke the reference."""
+    adaptive_examples: int | None = 50
+    """How many of the attacked examples are attacked through gradients, which takes most of the
+    time; none: all."""
+    adaptive_examples: int | None = 20
+    """On how many of the attacked examples; gradients through a solve cost much. None: all."""
     stability: bool = True
     """Measure how far hidden states move under an attack."""
     cost: bool = True
@@ -119,7 +124,7 @@ def run(argv: Sequence[str]) -> None:
 
 def suite_of(options: EvaluateOptions, checkpoints: Sequence[Checkpoint]) -> Suite:
     """Return the suite that the options describe."""
-    for name in ("examples", "clean_examples", "in_flight"):
+    for name in ("examples", "clean_examples", "adaptive_examples", "in_flight"):
         if isinstance(value := getattr(options, name), int) and value < 1:
             raise InputError(f"--{name} is {value}; expected 1 or more.")
     material = Material(**{f.name: getattr(options, f.name) for f in dataclasses.fields(Material)})

@@ -53,6 +53,8 @@ class ReproduceOptions:
     """Seeds of training; none: as many as the table has, or one with a small budget."""
     shard: str | None = None
     """i/n: run the i-th of n parts of the cells, for machines that share the output."""
+    processes: int = 1
+    """Cells run at the same time, each in a process: small models leave most of a GPU idle."""
     from_record: Path | None = None
     """Run the cell of this record again instead, and say whether it lies in its interval."""
     reading: Literal["word_level", "aligned"] = "word_level"
@@ -84,7 +86,7 @@ class ReproduceOptions:
         find_budget(self.budget)
         for name in self.names:
             find_reproduction(name)
-        for name in ("train_examples", "attacked", *CUT):
+        for name in ("train_examples", "attacked", "processes", *CUT):
             value = getattr(self, name)
             if value is not None and not value > 0:
                 shown = name.replace("_", "-")
@@ -128,7 +130,8 @@ def run(argv: Sequence[str]) -> None:
 def _reproduce(options: ReproduceOptions, recipe: Reproduction, *, as_json: bool) -> None:
     shard = Shard.read(options.shard)
     with redirect_stdout(sys.stderr):  # stdout is for the result, whoever else prints
-        result = reproduce(recipe, _setting(options, recipe), shard=shard, say=_say)
+        setting, processes = _setting(options, recipe), options.processes
+        result = reproduce(recipe, setting, shard=shard, processes=processes, say=_say)
     if int(os.environ.get("RANK", "0")) == 0:
         print(json.dumps(summary(result)) if as_json else shown(result))
     if result.failed:

@@ -29,19 +29,29 @@ class Adapted:
 
     def measure(self, head: RunRecord) -> Measured:
         """Attack through gradients, and with the texts that broke the reference."""
-        known, examples = self.black_box(head), len(self.drawn.examples)
+        known, examples = self.black_box(head), self.drawn.examples[: self.cell.first]
         attacks = len(attacks_run(known))
-        with self.bench.progress.cell(self.cell.title, examples, attacks) as watch:
+        with self.bench.progress.cell(self.cell.title, len(examples), attacks) as watch:
             texts, told = self._texts()
             found = adaptive(
-                *(self.bench.victim, self.drawn.examples, self.cell.material),
+                *(self.bench.victim, examples, self.cell.material),
                 seed=self.cell.reading.seed,
                 black_box=known,
                 transferred=texts,
                 moving=MOVING[self.cell.moving],
                 watch=watch,
             )
-        return replace(found, notes=(*found.notes, *told))
+        return replace(found, notes=(*found.notes, *told, *self._part(len(examples))))
+
+    def _part(self, examples: int) -> tuple[str, ...]:
+        """Return what is to be said where not all examples were attacked."""
+        whole = len(self.drawn.examples)
+        if examples == whole:
+            return ()
+        return (
+            f"The adaptive check saw the first {examples} of the {whole} examples, and is compared "
+            "with what other attacks left of these.",
+        )
 
     def refresh(self, found: RunRecord) -> RunRecord:
         """Add what is to be said of attacks that were run since."""
@@ -51,14 +61,19 @@ class Adapted:
         return replace(found, notes=(*found.notes, *new))
 
     def black_box(self, head: RunRecord) -> dict[str, float]:
-        """Return what attacks that only ask left of the accuracy, by the records beside this."""
+        """Return what attacks that only ask left of the accuracy, by the records beside this.
+
+        Of the examples that this check sees, whatever their number there.
+        """
         place, found = (self.bench.out / self.cell.stem).parent, {}
         for path in sorted(place.glob(f"*-{self.cell.reading.seed}.json")):
             record = read_record(path)
             metric = record.metric("accuracy_under_attack")
             same = all(record.checksums.get(n) == head.checksums[n] for n in ("data", "model"))
             if record.attack not in (None, ADAPTIVE, *WHITE_BOX) and same and metric is not None:
-                found[str(record.attack)] = float(metric.value or 0.0)
+                marks = record.marks.get("accuracy_under_attack", "")[: self.cell.first]
+                share = marks.count("1") / len(marks) if marks else float(metric.value or 0.0)
+                found[str(record.attack)] = share
         return found
 
     def _texts(self) -> tuple[Sequence[Outcome], tuple[str, ...]]:

@@ -102,6 +102,8 @@ class AdaptiveCell:
     moving: Moving = "last"
     precision: Precision = "fp32"
     max_length: int | None = None
+    first: int | None = None
+    """How many of the examples are attacked, the first ones; none: all."""
 
     @property
     def stem(self) -> Path:
@@ -184,4 +186,4 @@ def _cells_on(checkpoint: Checkpoint, suite: Suite, reading: Reading) -> Iterato
         another = suite.reference if suite.reference != checkpoint.name else None
         found_by = suite.attacks[0] if another else None
         texts = (another, found_by, suite.moving, precision, max_length)
-        yield AdaptiveCell(checkpoint, reading, material, *texts)
+        yield AdaptiveCell(checkpoint, reading, material, *texts, suite.adaptive_examples)

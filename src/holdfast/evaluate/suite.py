@@ -44,6 +44,11 @@ class Suite:
     """AdvGLUE's dev_ann.json; a checkpoint is put to the tasks it was trained for."""
     adaptive: bool = True
     """Whether every attacked checkpoint is attacked through its gradients too."""
+    adaptive_examples: int | None = 50
+    """How many of the attacked examples are attacked so, drawn by the seed; none: all. Each costs
+    far more than one that is only asked about."""
+    adaptive_examples: int | None = 20
+    """On how many of the attacked examples: gradients through a solve cost much; none: all."""
     stability: bool = True
     """Whether it is measured how far hidden states move under an attack."""
     cost: bool = True
@@ -61,7 +66,7 @@ class Suite:
                 "The suite names nothing to evaluate on; give tasks, a file of your own, or "
                 "AdvGLUE's dev_ann.json."
             )
-        counts = (self.examples, self.clean_examples)
+        counts = (self.examples, self.clean_examples, self.adaptive_examples)
         if not self.seeds or any(isinstance(count, int) and count < 1 for count in counts):
             raise InputError(
                 f"The suite has {len(self.seeds)} seeds, {self.examples} examples and "

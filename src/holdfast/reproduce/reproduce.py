@@ -16,15 +16,17 @@ from holdfast.record import (
 )
 from holdfast.report import write_report
 from holdfast.report.published import Published
-from holdfast.reproduce.done import refuse_other_files
+from holdfast.reproduce.cell import Cell
+from holdfast.reproduce.done import is_done, refuse_other_files
 from holdfast.reproduce.fill import records_of
 from holdfast.reproduce.markdown import markdown
 from holdfast.reproduce.recipe import Reproduction
 from holdfast.reproduce.result import Result, result_of
-from holdfast.reproduce.run import Say, Workshop
+from holdfast.reproduce.run import Say, Workshop, title
 from holdfast.reproduce.samples import write_demo
 from holdfast.reproduce.setting import Setting
 from holdfast.reproduce.shard import Shard
+from holdfast.reproduce.side_by_side import run_side_by_side
 
 FORMAT = 1
 FIXED = ("model", "budget", "data", "reading", "precision", "lexicon")
@@ -36,6 +38,7 @@ def reproduce(
     setting: Setting,
     *,
     shard: Shard | None = None,
+    processes: int = 1,
     say: Say = lambda _: None,
 ) -> Result:
     """Run this process's part of the cells, write the page, return what is there."""
@@ -45,11 +48,20 @@ def reproduce(
     cells = list({cell.id: cell for cell in reproduction.cells(setting)}.values())
     refuse_other_files(setting, cells)
     own = shard or Shard.read(None)
-    failed = Workshop(setting, say).run(own.of(cells))
+    failed = _run(Workshop(setting, say), own.of(cells), processes)
     result = result_of(reproduction, setting, failed)
     # of several processes the last one finds everything there, and makes the report
     write_pages(result, report=own.count == 1 or not result.missing)
     return result
+
+
+def _run(workshop: Workshop, cells: list[Cell], processes: int) -> list[str]:
+    """Run cells, one after the other or side by side; return what failed, in sentences."""
+    if processes == 1:
+        return workshop.run(cells)
+    run_side_by_side([(workshop, cell) for cell in cells], processes)
+    left = [cell for cell in cells if not is_done(workshop.setting, cell)]
+    return [f"{title(cell)} was not finished." for cell in left]
 
 
 def claim(setting: Setting) -> None:

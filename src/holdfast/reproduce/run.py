@@ -142,6 +142,7 @@ def suite_of(cell: Cell, setting: Setting) -> Suite:
         material=material_of(setting, measure.task, measure.attacks),
         advglue=setting.advglue if measure.advglue else None,
         adaptive=thorough,
+        adaptive_examples=200,
         stability=thorough,
         cost=False,  # of a text of 128 tokens, by a probe
         precision=setting.precision,

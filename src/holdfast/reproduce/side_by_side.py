@@ -2,7 +2,7 @@
 
 A small model leaves most of a GPU idle, however large its batch. Processes side by side fill it;
 NVIDIA's multi-process service (`nvidia-cuda-mps-control -d`) lets their kernels run at the same
-time, and doubles what they do together. Each takes the next cell that none has taken.
+time. Each takes the next cell that none has taken.
 """
 
 import dataclasses
@@ -51,7 +51,8 @@ def run_side_by_side(
     for worker in workers:
         worker.join(None if until is None else max(0.0, until - time.monotonic()))
         if worker.is_alive():
-            worker.terminate()
+            worker.kill()
+            worker.join()
     return dict(took)
 
 

@@ -86,8 +86,8 @@ class Optimisation:
     """Put texts of like length into a batch: less padding, less work, an order less random. Not
     for objectives that want equal numbers of each class."""
     recorded: bool = False
-    """Record each shape of step on a GPU and play it again: a small model trains several times
-    faster. What cannot be recorded runs as it is, and says so; without a GPU all does."""
+    """Record each shape of step on a GPU and play it again, which spares Python the launching of
+    its kernels. What cannot be recorded runs as it is, and says so; without a GPU all does."""
 
     def __post_init__(self) -> None:
         _require(self.learning_rate > 0, "optimisation.learning_rate", "above 0")

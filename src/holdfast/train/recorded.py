@@ -27,6 +27,8 @@ WARM_UP = 2  # steps before a recording: libraries choose kernels and take memor
 WIDTH = 16  # batches are padded to multiples of it, so that they have few shapes
 SHAPES = 16  # that are recorded at most; each keeps gradients of its own
 
+NO_GPU = "the model is on no GPU"
+
 _log = logging.getLogger(__name__)
 
 
@@ -92,14 +94,14 @@ class Recorder:
         aside = torch.cuda.Stream()  # type: ignore[no-untyped-call]
         before = torch.cuda.current_stream()
         aside.wait_stream(before)
-        with torch.cuda.stream(aside), recording():
-            for _ in range(WARM_UP):
-                self._take(held)
-                self._forget_gradients()
-        before.wait_stream(aside)
         graph = torch.cuda.CUDAGraph()
         self._pool = self._pool or torch.cuda.graph_pool_handle()
         try:
+            with torch.cuda.stream(aside), recording():
+                for _ in range(WARM_UP):
+                    self._take(held)
+                    self._forget_gradients()
+            before.wait_stream(aside)
             with recording(), torch.cuda.graph(graph, pool=self._pool, stream=aside):
                 step = self._take(held)
         except RuntimeError as error:
@@ -143,8 +145,8 @@ def casting_anew(wanted: bool) -> Iterator[None]:
 def obstacle(model: PreTrainedModel, processes: int, accumulated: int) -> str | None:
     """Return why the steps of a run cannot be recorded; none: they can, as far as is known."""
     handle = connected(model)
-    if not torch.cuda.is_available():
-        return "there is no GPU"
+    if model.device.type != "cuda":
+        return NO_GPU
     if processes > 1 or accumulated > 1:
         return "gradients are gathered over several processes or batches"
     if handle is not None and handle.connection.dropout == "frozen":

@@ -11,7 +11,14 @@ from holdfast.train import extras as beside
 from holdfast.train.averages import PartAverages
 from holdfast.train.finite import LossWatch
 from holdfast.train.guarded import GuardedTrainer
-from holdfast.train.recorded import Inputs, Recorder, Step, casting_anew, obstacle
+from holdfast.train.recorded import (
+    NO_GPU,
+    Inputs,
+    Recorder,
+    Step,
+    casting_anew,
+    obstacle,
+)
 
 _log = logging.getLogger(__name__)
 
@@ -49,7 +56,11 @@ class RecordingTrainer(GuardedTrainer):
             return self._recorder
         steps = self.args.gradient_accumulation_steps
         if reason := obstacle(self.plain_model, self.accelerator.num_processes, steps):
-            _log.info("Steps are not recorded: %s.", reason)
+            _log.log(
+                logging.DEBUG if reason == NO_GPU else logging.INFO,
+                "Steps are not recorded: %s.",
+                reason,
+            )
             self.recorded = False
             return None
         trained = [p for p in self.plain_model.parameters() if p.requires_grad]

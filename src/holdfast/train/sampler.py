@@ -33,10 +33,14 @@ class LikeLengthSampler(Sampler[int]):
         # sorted by random keys: Python promises the same `random()` in every version
         keys = [(length, order.random()) for length in self.lengths]
         rows = sorted(range(len(self)), key=keys.__getitem__)
-        whole = len(rows) - len(rows) % self.batch_size
-        batches = [rows[at : at + self.batch_size] for at in range(0, whole, self.batch_size)]
+        # what fills no batch may be left out: it must not always be the longest texts
+        left, at = len(rows) % self.batch_size, int(order.random() * len(rows))
+        over, rows = rows[at : at + left], rows[:at] + rows[at + left :]
+        over, rows = over + rows[: left - len(over)], rows[left - len(over) :]
+        starts = range(0, len(rows), self.batch_size)
+        batches = [rows[start : start + self.batch_size] for start in starts]
         batches.sort(key=lambda _: order.random())
-        yield from (row for batch in (*batches, rows[whole:]) for row in batch)
+        yield from (row for batch in (*batches, over) for row in batch)
 
     def set_epoch(self, epoch: int) -> None:
         """Choose the order of an epoch."""
