@@ -87,6 +87,22 @@ def test_json_holds_the_metrics_and_the_sentences(ground: Path, tmp_path: Path, 
     assert "other and plain" in found["comparisons"][1]["sentence"]
 
 
+def test_the_adaptive_check_may_see_fewer_examples(ground: Path, tmp_path: Path, capsys) -> None:
+    extra = ["--tasks", "sst2", "--adaptive-examples", "2", "--cost", "false"]
+    code, out, err = call(capsys, ground, tmp_path / "few", *extra)
+    assert code == 0, err
+    assert "plain (seed 0), sst2, adaptive, 2 examples" in err
+    assert "The adaptive check saw 2 of the 6 attacked examples" in " ".join(out.split())
+    (record,) = (r for _, r in find_records([tmp_path]).records if r.attack == "adaptive")
+    assert record.metric("white_box_accuracy").total == 2
+    assert len(record.marks["white_box_accuracy"]) == 2
+    extra[3] = "none"
+    code, out, err = call(capsys, ground, tmp_path / "all", *extra)
+    assert code == 0, err
+    assert "adaptive, 6 examples" in err
+    assert "The adaptive check saw" not in " ".join(out.split())
+
+
 def test_no_attack_at_all_may_be_asked_for(ground: Path, tmp_path: Path, capsys) -> None:
     extra = ["--tasks", "sst2", "--clean-examples", "9", "--attacks"]
     code, out, err = call(capsys, ground, tmp_path, *extra)
@@ -106,6 +122,7 @@ def test_no_attack_at_all_may_be_asked_for(ground: Path, tmp_path: Path, capsys)
         (["--tasks", "mnli"], "has the labels negative, positive, and no task"),
         (["--tasks", "sst2", "--examples", "0"], "--examples is 0"),
         (["--tasks", "sst2", "--clean-examples", "few"], "--clean_examples is 'few'"),
+        (["--tasks", "sst2", "--adaptive-examples", "0"], "--adaptive_examples is 0"),
         (["--tasks", "sst2", "--reference", "rift"], "name one of plain"),
         (["--tasks", "sst2", "--vectors", "x"], "takes vectors"),
         (["--tasks", "sst2", "--lexicon", "nowhere.json"], "cannot be read"),

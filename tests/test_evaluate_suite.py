@@ -615,22 +615,50 @@ def test_the_adaptive_check_learns_of_attacks_that_are_added(
     assert read_record(tmp_path / "plain" / "0" / "sst2" / "adaptive-0.json") == second
 
 
-def test_the_adaptive_check_sees_the_first_examples_and_is_compared_on_these(
-    ground: Path, tmp_path: Path, monkeypatch
-) -> None:
-    seen: list[tuple[int, float]] = []
+def _noting(seen: list[tuple[list[str], float]]):
+    """An adaptive check that only notes what it is given, and withstands everything."""
 
     def adaptive(victim, examples, material, *, black_box, **settings) -> Measured:
-        seen.append((len(examples), black_box["random_search"]))
-        return Measured((Metric("white_box_accuracy", 1.0),))
+        seen.append(([example.id for example in examples], black_box["random_search"]))
+        marks = "1" * len(examples)
+        return Measured((Metric("white_box_accuracy", 1.0),), {"white_box_accuracy": marks})
 
-    monkeypatch.setattr("holdfast.evaluate.adapting.adaptive", adaptive)
-    few = suite(ground, adaptive=True, adaptive_examples=2, attacks=("random_search",))
-    _, attacked, checked = evaluate(plain(ground), few, tmp_path)
-    marks = attacked.marks["accuracy_under_attack"]
-    assert len(marks) == 6
-    assert seen == [(2, marks[:2].count("1") / 2)]
-    assert "saw the first 2 of the 6 examples" in checked.notes[-1]
+    return adaptive
+
+
+@pytest.mark.parametrize("attacked", [6, None])  # drawn, or all of the file in its order
+def test_the_adaptive_check_sees_a_draw_and_is_compared_on_it(
+    ground: Path, tmp_path: Path, monkeypatch, attacked: int | None
+) -> None:
+    seen: list[tuple[list[str], float]] = []
+    monkeypatch.setattr("holdfast.evaluate.adapting.adaptive", _noting(seen))
+    some = {"adaptive": True, "attacks": ("random_search",), "examples": attacked}
+    _, record, checked = evaluate(
+        plain(ground), suite(ground, adaptive_examples=3, **some), tmp_path
+    )
+    outcomes = list(OutcomesFile(tmp_path / "plain" / "0" / "sst2" / record.outcomes))
+    left = {outcome.id: outcome.survived for outcome in outcomes}
+    (ids, black_box) = seen[0]
+    assert len(set(ids)) == 3
+    assert black_box == sum(left[one] for one in ids) / 3
+    assert f"saw 3 of the {len(left)} attacked examples" in checked.notes[-1]
+    assert checked.checksums["data"] != record.checksums["data"]  # marks are about the three
+    if attacked is None:
+        assert ids != list(left)[:3]  # a file may have its classes one behind the other
+
+
+def test_more_examples_for_the_adaptive_check_are_another_evaluation(
+    ground: Path, tmp_path: Path, monkeypatch
+) -> None:
+    seen: list[tuple[list[str], float]] = []
+    monkeypatch.setattr("holdfast.evaluate.adapting.adaptive", _noting(seen))
+    some = {"adaptive": True, "attacks": ("random_search",)}
+    evaluate(plain(ground), suite(ground, adaptive_examples=2, **some), tmp_path)
+    with pytest.raises(InputError, match="first was 2 and is 4"):
+        evaluate(plain(ground), suite(ground, adaptive_examples=4, **some), tmp_path)
+    for count in (6, 1000, None):  # all of the six
+        evaluate(plain(ground), suite(ground, adaptive_examples=count, **some), tmp_path / "all")
+    assert [len(ids) for ids, _ in seen] == [2, 6]
 
 
 def test_doubtful_texts_of_the_reference_are_noted(

@@ -55,11 +55,9 @@ class EvaluateOptions:
     """Of the examples drawn and of the attacks."""
     adaptive: bool = True
     """Attack through the model's gradients too, and with the texts that broke the reference."""
-    adaptive_examples: int | None = 50
-    """How many of the attacked examples are attacked through gradients, which takes most of the
-    time; none: all."""
     adaptive_examples: int | None = 20
-    """On how many of the attacked examples; gradients through a solve cost much. None: all."""
+    """On how many of the attacked examples the adaptive check is run, which takes most of the time;
+    none: all."""
     stability: bool = True
     """Measure how far hidden states move under an attack."""
     cost: bool = True

@@ -24,12 +24,15 @@ class Adapted:
     bench: Bench
     cell: AdaptiveCell
     drawn: Drawn
+    """What it sees."""
+    attacked: Drawn
+    """What other attacks were given: the same, or more."""
     transferred: Path | None
     """Outcomes of the reference."""
 
     def measure(self, head: RunRecord) -> Measured:
         """Attack through gradients, and with the texts that broke the reference."""
-        known, examples = self.black_box(head), self.drawn.examples[: self.cell.first]
+        known, examples = self.black_box(head), self.drawn.examples
         attacks = len(attacks_run(known))
         with self.bench.progress.cell(self.cell.title, len(examples), attacks) as watch:
             texts, told = self._texts()
@@ -41,17 +44,16 @@ class Adapted:
                 moving=MOVING[self.cell.moving],
                 watch=watch,
             )
-        return replace(found, notes=(*found.notes, *told, *self._part(len(examples))))
+        return replace(found, notes=(*found.notes, *told, *self._part()))
 
-    def _part(self, examples: int) -> tuple[str, ...]:
-        """Return what is to be said where not all examples were attacked."""
-        whole = len(self.drawn.examples)
-        if examples == whole:
-            return ()
-        return (
-            f"The adaptive check saw the first {examples} of the {whole} examples, and is compared "
-            "with what other attacks left of these.",
-        )
+    def _part(self) -> Iterator[str]:
+        """Yield what is to be said where not all examples were attacked."""
+        seen, whole = len(self.drawn.examples), len(self.attacked.examples)
+        if seen < whole:
+            yield (
+                f"The adaptive check saw {seen} of the {whole} attacked examples, drawn by the "
+                "seed, and is compared with what other attacks left of these."
+            )
 
     def refresh(self, found: RunRecord) -> RunRecord:
         """Add what is to be said of attacks that were run since."""
@@ -68,22 +70,29 @@ class Adapted:
         place, found = (self.bench.out / self.cell.stem).parent, {}
         for path in sorted(place.glob(f"*-{self.cell.reading.seed}.json")):
             record = read_record(path)
-            metric = record.metric("accuracy_under_attack")
-            same = all(record.checksums.get(n) == head.checksums[n] for n in ("data", "model"))
-            if record.attack not in (None, ADAPTIVE, *WHITE_BOX) and same and metric is not None:
-                marks = record.marks.get("accuracy_under_attack", "")[: self.cell.first]
-                share = marks.count("1") / len(marks) if marks else float(metric.value or 0.0)
-                found[str(record.attack)] = share
+            asks = record.attack not in (None, ADAPTIVE, *WHITE_BOX)
+            same = record.checksums.get("model") == head.checksums["model"]
+            if asks and same and (marks := self._seen(record)):
+                found[str(record.attack)] = marks.count("1") / len(marks)
         return found
 
-    def _texts(self) -> tuple[Sequence[Outcome], tuple[str, ...]]:
-        """Return the outcomes of the reference on these examples, and what is to be said of them.
+    def _seen(self, record: RunRecord) -> str:
+        """Return which of the examples that this check sees an attack left; none: unknown."""
+        marks = record.marks.get("accuracy_under_attack", "")
+        given = [example.id for example in self.attacked.examples]
+        if record.checksums.get("data") != self.attacked.sha256 or len(marks) != len(given):
+            return ""
+        left = dict(zip(given, marks, strict=True))
+        return "".join(left[example.id] for example in self.drawn.examples)
 
-        They have the labels of this model.
+    def _texts(self) -> tuple[Sequence[Outcome], tuple[str, ...]]:
+        """Return the outcomes of the reference, and what is to be said of them.
+
+        Of all that was attacked, as each costs one question only; with the labels of this model.
         """
         if self.transferred is None:
             return (), ()
-        own = {example.id: example for example in self.drawn.examples}
+        own = {example.id: example for example in self.attacked.examples}
         file = OutcomesFile(self.transferred)
         found = [outcome for outcome in file if outcome.id in own]
         if not found or any(outcome.texts != own[outcome.id].texts for outcome in found):
@@ -102,11 +111,11 @@ class Adapted:
                 f"The texts that are transferred were found on {self.cell.reference} of the "
                 f"training seed {seed}: there are none of the seed {own}."
             )
-        if torn or known < len(self.drawn.examples):
+        if torn or known < len(self.attacked.examples):
             why = ", as its file is cut off" if torn else ""
             yield (
                 f"{self.cell.reference} has outcomes of {known} of the "
-                f"{len(self.drawn.examples)} examples{why}: only their texts are transferred."
+                f"{len(self.attacked.examples)} examples{why}: only their texts are transferred."
             )
 
 

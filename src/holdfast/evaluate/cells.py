@@ -103,7 +103,13 @@ class AdaptiveCell:
     precision: Precision = "fp32"
     max_length: int | None = None
     first: int | None = None
-    """How many of the examples are attacked, the first ones; none: all."""
+    """How many of the examples are attacked, drawn by the seed; none: all."""
+
+    @property
+    def seen(self) -> Reading:
+        """Which examples are attacked: the start of those that other attacks were given."""
+        counts = [n for n in (self.first, self.reading.examples) if n is not None]
+        return replace(self.reading, examples=min(counts, default=None))
 
     @property
     def stem(self) -> Path:

@@ -60,13 +60,16 @@ def _attack(bench: Bench, cell: AttackCell) -> Prepared:
 
 
 def _adaptive(bench: Bench, cell: AdaptiveCell) -> Prepared:
-    drawn = bench.supplies.drawn(cell.reading, bench.fitted.labels)
+    labels = bench.fitted.labels
+    # the record is about what it saw, so that its marks are compared with those of the same only
+    drawn = bench.supplies.drawn(cell.seen, labels)
+    attacked = bench.supplies.drawn(cell.reading, labels)
     checksums = _checksums(*bench.supplies.white_box(cell.material, cell.moving))
     if (transferred := outcomes_of_reference(bench, cell)) is not None:
         checksums["transferred"] = checksum(transferred)
     seeds = dict.fromkeys(("sample", "attack"), cell.reading.seed)
     head = _head(bench, cell, drawn, seeds, checksums, ADAPTIVE)
-    adapted = Adapted(bench, cell, drawn, transferred)
+    adapted = Adapted(bench, cell, drawn, attacked, transferred)
     return Prepared(head, lambda: adapted.measure(head), adapted.refresh)
 
 

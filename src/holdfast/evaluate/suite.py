@@ -44,11 +44,9 @@ class Suite:
     """AdvGLUE's dev_ann.json; a checkpoint is put to the tasks it was trained for."""
     adaptive: bool = True
     """Whether every attacked checkpoint is attacked through its gradients too."""
-    adaptive_examples: int | None = 50
-    """How many of the attacked examples are attacked so, drawn by the seed; none: all. Each costs
-    far more than one that is only asked about."""
     adaptive_examples: int | None = 20
-    """On how many of the attacked examples: gradients through a solve cost much; none: all."""
+    """On how many of the attacked examples, drawn by the seed; none: all. Each costs several times
+    what an attack that only asks does."""
     stability: bool = True
     """Whether it is measured how far hidden states move under an attack."""
     cost: bool = True
@@ -69,8 +67,9 @@ class Suite:
         counts = (self.examples, self.clean_examples, self.adaptive_examples)
         if not self.seeds or any(isinstance(count, int) and count < 1 for count in counts):
             raise InputError(
-                f"The suite has {len(self.seeds)} seeds, {self.examples} examples and "
-                f"{self.clean_examples} without an attack; expected at least one of each."
+                f"The suite has {len(self.seeds)} seeds, {self.examples} examples, "
+                f"{self.clean_examples} without an attack and {self.adaptive_examples} for the "
+                "adaptive check; expected at least one of each."
             )
         for name in ("tasks", "attacks", "seeds"):
             _refuse_twice(name, getattr(self, name))
