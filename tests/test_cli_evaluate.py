@@ -96,7 +96,7 @@ def test_the_adaptive_check_may_see_fewer_examples(ground: Path, tmp_path: Path,
     (record,) = (r for _, r in find_records([tmp_path]).records if r.attack == "adaptive")
     assert record.metric("white_box_accuracy").total == 2
     assert len(record.marks["white_box_accuracy"]) == 2
-    extra[3] = "none"
+    extra[3] = "null"
     code, out, err = call(capsys, ground, tmp_path / "all", *extra)
     assert code == 0, err
     assert "adaptive, 6 examples" in err
