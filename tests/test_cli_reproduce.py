@@ -50,7 +50,7 @@ def test_who_has_no_model_is_told_of_the_papers(monkeypatch, capsys):
     monkeypatch.setattr("holdfast.data.demo._MODEL", ("no-such-package", "0"))
     assert cli.main(["reproduce", "imbert-table3", "--explain", "--budget", "full"]) == 0
     told = capsys.readouterr().out
-    assert "45 cells with the budget full" in told  # nine rows, five seeds
+    assert "60 cells with the budget full" in told  # twelve rows, five seeds
     assert cli.main(["reproduce", "imbert-table3", "--budget", "full"]) == 2
     assert "no-such-package" in capsys.readouterr().err
 
