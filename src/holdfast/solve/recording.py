@@ -3,9 +3,14 @@
 A recording holds kernels and no decisions: while it is made, nothing may look at a number.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import Any, TypeVar
+
+import torch
+
+T = TypeVar("T")
 
 _recording: ContextVar[bool] = ContextVar("recording", default=False)
 
@@ -23,3 +28,31 @@ def recording() -> Iterator[None]:
         yield
     finally:
         _recording.reset(token)
+
+
+def record(
+    work: Callable[[], T], pool: Any, *, warm_up: Callable[[], object]
+) -> tuple[torch.cuda.CUDAGraph, T]:
+    """Return a CUDA graph of `work`, and what it gave, which each playing writes anew.
+
+    `warm_up` runs first: libraries choose kernels and take memory in the first passes. A
+    RuntimeError says that the work cannot be recorded.
+    """
+    aside = torch.cuda.Stream()  # type: ignore[no-untyped-call]
+    before = torch.cuda.current_stream()
+    aside.wait_stream(before)
+    graph = torch.cuda.CUDAGraph()
+    try:
+        with torch.cuda.stream(aside), recording():
+            warm_up()
+        before.wait_stream(aside)
+        with recording(), torch.cuda.graph(graph, pool=pool, stream=aside):
+            found = work()
+    finally:
+        torch.cuda.set_stream(before)  # a recording that breaks off leaves its own behind
+    return graph, found
+
+
+def reason(error: RuntimeError) -> str:
+    """Return why something cannot be recorded: CUDA's errors go on for pages."""
+    return str(error).strip().partition("\n")[0]

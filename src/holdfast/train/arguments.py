@@ -8,6 +8,7 @@ from transformers import TrainingArguments
 from holdfast.errors import InputError
 from holdfast.train.config import Optimisation, TrainConfig
 from holdfast.train.folder import RunFolder
+from holdfast.train.recorded import is_wanted
 
 EVALUATED = 256  # texts a batch, where launching kernels takes longer than running them
 
@@ -41,7 +42,7 @@ def training_arguments(
     )
     share = _batch_share(settings.batch_size, args.world_size)
     args.per_device_train_batch_size = args.per_device_eval_batch_size = share
-    if settings.recorded and torch.cuda.is_available():  # evaluations are not recorded
+    if is_wanted(settings):  # evaluations are not recorded
         args.per_device_eval_batch_size = max(share, EVALUATED)
     return args
 

@@ -5,6 +5,7 @@ weight that is NaN stops every process with the step and the examples.
 """
 
 import math
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -76,9 +77,14 @@ class GuardedTrainer(Trainer):
         """Train; `resume_from_checkpoint=True` takes the last complete checkpoint."""
         if resume_from_checkpoint is True:
             resume_from_checkpoint = str(checkpoint.last_complete(Path(self.args.output_dir or "")))
-        result = super().train(resume_from_checkpoint, trial, ignore_keys_for_eval)
+        with self._around_training():
+            result = super().train(resume_from_checkpoint, trial, ignore_keys_for_eval)
         self.check_finite()
         return result
+
+    def _around_training(self) -> AbstractContextManager[None]:
+        """Return what a training runs in; a subclass may need something of its own."""
+        return nullcontext()
 
     def _save_checkpoint(self, model: nn.Module, trial: Any) -> None:
         self.check_finite()

@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import torch
 from torch import Tensor
 from transformers import PreTrainedTokenizerBase
 
@@ -13,7 +12,7 @@ from holdfast.text import Coverage, Lexicon, Substituter
 from holdfast.train.collate import CandidateBatch
 from holdfast.train.config import TrainConfig
 from holdfast.train.examples import RunExamples
-from holdfast.train.recorded import WIDTH
+from holdfast.train.recorded import WIDTH, is_wanted
 
 Collate = Callable[[Sequence[Item]], dict[str, Tensor]]
 
@@ -81,6 +80,6 @@ def _with_substitutes(
 
 def _padding(tokenizer: PreTrainedTokenizerBase, config: TrainConfig) -> PadBatch:
     """Pad as little as can be, unless steps are recorded, for which few shapes are better."""
-    if not (config.optimisation.recorded and torch.cuda.is_available()):
+    if not is_wanted(config.optimisation):
         return PadBatch(tokenizer)
     return PadBatch(tokenizer, multiple_of=WIDTH, at_most=config.data.max_length)

@@ -18,7 +18,8 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel
 
 from holdfast.implicit import connected
-from holdfast.solve.recording import recording
+from holdfast.solve.recording import reason, record
+from holdfast.train.config import Optimisation
 
 Shape = tuple[tuple[str, tuple[int, ...]], ...]
 Inputs = Mapping[str, Tensor]
@@ -91,29 +92,25 @@ class Recorder:
     def _record(self, shape: Shape, inputs: Inputs) -> None:
         """Record one shape; whatever a step does that cannot be recorded ends the attempts."""
         held = {name: tensor.clone() for name, tensor in inputs.items()}
-        aside = torch.cuda.Stream()  # type: ignore[no-untyped-call]
-        before = torch.cuda.current_stream()
-        aside.wait_stream(before)
-        graph = torch.cuda.CUDAGraph()
         self._pool = self._pool or torch.cuda.graph_pool_handle()
         try:
-            with torch.cuda.stream(aside), recording():
-                for _ in range(WARM_UP):
-                    self._take(held)
-                    self._forget_gradients()
-            before.wait_stream(aside)
-            with recording(), torch.cuda.graph(graph, pool=self._pool, stream=aside):
-                step = self._take(held)
+            graph, step = record(
+                lambda: self._take(held), self._pool, warm_up=lambda: self._warm_up(held)
+            )
         except RuntimeError as error:
             self._possible = False
-            reason = str(error).strip().partition("\n")[0]
-            _log.warning("The step cannot be recorded on the GPU and runs as it is (%s).", reason)
+            told = "The step cannot be recorded on the GPU and runs as it is (%s)."
+            _log.warning(told, reason(error))
             _free_generator()
         else:
             gradients = [(p, p.grad) for p in self._trained if p.grad is not None]
             self._recorded[shape] = Recording(graph, held, step, gradients)
         finally:
-            torch.cuda.set_stream(before)  # a recording that breaks off leaves its own behind
+            self._forget_gradients()
+
+    def _warm_up(self, inputs: Inputs) -> None:
+        for _ in range(WARM_UP):
+            self._take(inputs)
             self._forget_gradients()
 
     def _forget_gradients(self) -> None:
@@ -140,6 +137,11 @@ def casting_anew(wanted: bool) -> Iterator[None]:
         yield
     finally:
         torch.set_autocast_cache_enabled(before)
+
+
+def is_wanted(settings: Optimisation) -> bool:
+    """Whether a run is set up for recordings: what else it takes shows when its model is there."""
+    return settings.recorded and torch.cuda.is_available()
 
 
 def obstacle(model: PreTrainedModel, processes: int, accumulated: int) -> str | None:

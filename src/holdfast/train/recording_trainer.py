@@ -1,11 +1,12 @@
 """The part of `RobustTrainer` that plays recorded steps on a GPU; see `holdfast.train.recorded`."""
 
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
 from torch import Tensor, nn
-from transformers.trainer_utils import TrainOutput
 
 from holdfast.train import extras as beside
 from holdfast.train.averages import PartAverages
@@ -37,16 +38,11 @@ class RecordingTrainer(GuardedTrainer):
         """Differentiate every loss of a batch and return their sum."""
         raise NotImplementedError
 
-    def train(
-        self,
-        resume_from_checkpoint: str | bool | None = None,
-        trial: Any = None,
-        ignore_keys_for_eval: list[str] | None = None,
-    ) -> TrainOutput:
-        """Train; `resume_from_checkpoint=True` takes the last complete checkpoint."""
+    @contextmanager
+    def _around_training(self) -> Iterator[None]:
         try:
             with casting_anew(self.recorded):
-                return super().train(resume_from_checkpoint, trial, ignore_keys_for_eval)
+                yield
         finally:
             self._recorder = None  # it knows the weights of one training
 

@@ -16,7 +16,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from holdfast.solve.recording import recording
+from holdfast.solve.recording import reason, record, recording
 
 Forward = Callable[[Tensor, Tensor], Tensor]
 
@@ -75,23 +75,17 @@ class Replay:
 
     def _record(self, tokens: Tensor, lengths: Tensor) -> None:
         """Record one shape; whatever the model does that cannot be recorded ends the attempts."""
-        aside = torch.cuda.Stream()  # type: ignore[no-untyped-call]
-        before = torch.cuda.current_stream()
-        aside.wait_stream(before)
-        with torch.cuda.stream(aside), recording():
-            self._forward(tokens, lengths)  # libraries choose kernels and take memory in it
-        before.wait_stream(aside)
-        graph = torch.cuda.CUDAGraph()
+
+        def forward() -> Tensor:
+            return self._forward(tokens, lengths)
+
         self._pool = self._pool or torch.cuda.graph_pool_handle()
         try:
-            with recording(), torch.cuda.graph(graph, pool=self._pool, stream=aside):
-                answers = self._forward(tokens, lengths)
+            graph, answers = record(forward, self._pool, warm_up=forward)
         except RuntimeError as error:
             # shapes that were recorded stay so: a text must run the same way every time
             self._possible = False
-            reason = str(error).strip().partition("\n")[0]
-            _log.info("The model cannot be recorded on the GPU and runs as it is (%s).", reason)
+            told = "The model cannot be recorded on the GPU and runs as it is (%s)."
+            _log.info(told, reason(error))
         else:
             self._recorded[tuple(tokens.shape)] = Recorded(graph, tokens, lengths, answers)
-        finally:
-            torch.cuda.set_stream(before)  # a recording that breaks off leaves its own behind
