@@ -1,9 +1,10 @@
-"""Run the experiments of docs/results on one card, as far as the time goes; see --help.
+r"""Run the experiments of docs/results on one card, as far as the time goes; see --help.
 
-    python scripts/campaign.py --models models --data data --output runs --seconds 570
+    python scripts/campaign.py --models models --data data --output runs --seconds 570 \
+        all-MiniLM-L6-v2:imbert-sst2:0,1,2,3,4 "e5-small:composition:0:Standard,RIFT"
 
-Studies run seed by seed, so that stopping early leaves fewer seeds of everything. The same command
-goes on where it ended. `--pack FOLDER` puts the records, without the models, into archives.
+What is ordered first is run first. The same command goes on where it ended. `--pack FOLDER` puts
+the records, without the models, into archives.
 """
 
 import argparse
@@ -15,7 +16,9 @@ import tarfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import torch
 from transformers import Trainer  # noqa: F401  # loaded once, before the processes part
 
 from holdfast.reproduce import REPRODUCTIONS, Cell, Setting, Wanted, find_setting
@@ -36,55 +39,103 @@ class Study:
     budget: Budget
     tasks: tuple[str, ...]
     """Cells of other tasks are left for another time."""
-    after: float = 0.0
-    """How many seeds of the others come before its first."""
+    development: bool = False
+    """Whether it is measured on held-out training examples, to choose by."""
 
 
-BASE = dataclasses.replace(FULL, checks=False, clean=2000)
+def cut(**changes: Any) -> Budget:
+    """Return what a study runs of its protocol."""
+    return dataclasses.replace(FULL, **{"checks": False, "clean": 2000, **changes})
+
+
+PAIRS = ("qqp", "qnli", "mnli", "rte")
+STRONGEST = {
+    "sst2": {"epochs": 1, "batch_size": 128, "attacked": 200},
+    "imdb": {"train": 4000, "epochs": 3, "batch_size": 32, "attacked": 100},
+    "snli": {"train": 12000, "epochs": 2, "batch_size": 48, "attacked": 200},
+}
 STUDIES = {
     study.name: study
     for study in (
         Study(
             "composition",
             ("composition",),
-            dataclasses.replace(BASE, train=10000, attacked=100, epochs=2, batch_size=128),
+            cut(train=10000, attacked=100, epochs=2, batch_size=128),
             ("sst2",),
-            after=1.5,
         ),
         Study(
             "rift-imdb",
             ("rift-table1", "rift-table3", "rift-table4"),
-            dataclasses.replace(
-                BASE, train=1500, attacked=50, epochs=3, batch_size=32, max_length=128
-            ),
+            cut(train=3000, attacked=100, epochs=3, batch_size=32, max_length=128),
             ("imdb",),
         ),
         Study(
             "rift-snli",
             ("rift-table2", "rift-table3", "rift-table4"),
-            dataclasses.replace(BASE, train=5000, attacked=200, epochs=2, batch_size=96),
+            cut(train=12000, attacked=200, epochs=2, batch_size=48),
             ("snli",),
         ),
         Study(
             "imbert-sst2",
             ("imbert-table1", "imbert-table3"),
-            dataclasses.replace(BASE, attacked=100, epochs=1, batch_size=128),
+            cut(attacked=100, epochs=1, batch_size=128),
             ("sst2",),
         ),
         Study(
             "imbert-low-resource",
             ("imbert-table2",),
-            dataclasses.replace(BASE, attacked=50, epochs=8, batch_size=32),
+            cut(attacked=50, epochs=8, batch_size=32),
             ("sst2",),
+        ),
+        Study(
+            "imbert-low-resource-pairs",
+            ("imbert-table2",),
+            cut(attacked=50, epochs=8, batch_size=32),
+            PAIRS,
         ),
         Study(
             "imbert-imdb",
             ("imbert-table5",),
-            dataclasses.replace(BASE, train=3000, attacked=20, epochs=2, batch_size=32),
+            cut(train=3000, attacked=20, epochs=2, batch_size=32),
             ("imdb",),
+        ),
+        *(
+            Study(f"search-{task}", ("strongest",), cut(**budget), (task,), development=True)
+            for task, budget in STRONGEST.items()
+        ),
+        *(
+            Study(f"strongest-{task}", ("strongest",), cut(checks=True, **budget), (task,))
+            for task, budget in STRONGEST.items()
         ),
     )
 }
+
+
+@dataclasses.dataclass(frozen=True)
+class Order:
+    """What is to be run of a study."""
+
+    model: str
+    study: Study
+    seeds: frozenset[int]
+    rows: frozenset[str]
+    """Of its tables; none: all."""
+
+    def wants(self, cell: Cell) -> bool:
+        """Whether a cell is part of it."""
+        return cell.seed in self.seeds and (not self.rows or cell.row in self.rows)
+
+
+def order_of(text: str) -> Order:
+    """Read MODEL:STUDY:SEEDS or MODEL:STUDY:SEEDS:ROWS, seeds and rows with commas."""
+    model, study, seeds, *rows = text.split(":")
+    if model not in MODELS or study not in STUDIES or len(rows) > 1:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no order; expected MODEL:STUDY:SEEDS[:ROWS], a model of "
+            f"{', '.join(MODELS)} and a study of {', '.join(STUDIES)}"
+        )
+    named = frozenset(row for part in rows for row in part.split(","))
+    return Order(model, STUDIES[study], frozenset(map(int, seeds.split(","))), named)
 
 
 def setting_of(study: Study, model: str, options: argparse.Namespace) -> Setting:
@@ -93,7 +144,7 @@ def setting_of(study: Study, model: str, options: argparse.Namespace) -> Setting
         budget=dataclasses.replace(study.budget, learning_rate=MODELS[model]),
         output=options.output / model / study.name,
         model=str(options.models / model),
-        data=options.data,
+        data=options.development if study.development else options.data,
         reading="aligned",
         precision="bf16",
         wordnet=options.wordnet,
@@ -121,16 +172,12 @@ def merged(one: Cell, other: Cell) -> Cell:
 
 
 def tasks_of(options: argparse.Namespace) -> Iterator[Task]:
-    """Yield what is run, in its order: model by model, of each seed by seed."""
-    for model in options.only_models:
-        found = []
-        for name in options.studies:
-            study, setting = STUDIES[name], setting_of(STUDIES[name], model, options)
-            workshop = Workshop(setting, keep_models=False)
-            cells = [cell for cell in cells_of(study, setting) if cell.seed in options.seeds]
-            found += [(cell.seed + study.after, workshop, cell) for cell in cells]
-        found.sort(key=lambda item: item[0])
-        yield from ((workshop, cell) for _, workshop, cell in found)
+    """Yield what is run, in the order of the orders; of each seed by seed."""
+    for order in options.orders:
+        setting = setting_of(order.study, order.model, options)
+        workshop = Workshop(setting, keep_models=False)
+        cells = filter(order.wants, cells_of(order.study, setting))
+        yield from ((workshop, cell) for cell in sorted(cells, key=lambda cell: cell.seed))
 
 
 def pack(output: Path, folder: Path) -> None:
@@ -153,19 +200,22 @@ def _pack(output: Path, study: str, file: Path) -> None:
 def main() -> None:
     """Run, and write down what it took."""
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "orders", nargs="+", type=order_of, metavar="MODEL:STUDY:SEEDS[:ROWS]", help="in this order"
+    )
     parser.add_argument("--models", type=Path, required=True, help="folder of the encoders")
     parser.add_argument("--data", type=Path, required=True, help="folder of the tasks")
+    parser.add_argument("--development", type=Path, help="folder that development.py made")
     parser.add_argument("--output", type=Path, required=True)
     parser.add_argument("--wordnet", type=Path, default=None)
-    parser.add_argument("--studies", nargs="+", default=list(STUDIES), choices=list(STUDIES))
-    parser.add_argument("--only-models", nargs="+", default=list(MODELS), choices=list(MODELS))
-    parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2, 3, 4])
     parser.add_argument("--processes", type=int, default=14)
     parser.add_argument("--seconds", type=float, default=None)
     parser.add_argument("--list", action="store_true", help="only say what would be run")
     parser.add_argument("--pack", type=Path, default=None)
     options = parser.parse_args()
     began = time.time()
+    # of texts this short its attention takes twice the time of the other kernels
+    torch.backends.cuda.enable_cudnn_sdp(False)
     tasks = list(tasks_of(options))
     if options.list:
         for workshop, cell in tasks:

@@ -95,6 +95,7 @@ def setting_of(study: Study, model: str) -> Setting:
         shape=SHAPES[model],
         budget=dataclasses.replace(study.budget, learning_rate=MODELS[model]),
         data=Path("data"),
+        joined=Path("data/substitutions/joined_neighbors.json"),
         advglue=Path("data/advglue/dev_ann.json"),
         precision="bf16",
         reading="aligned",

@@ -21,7 +21,7 @@ from holdfast.train.sampler import (
     FollowEpochs,
     LikeLengthSampler,
     check_batch,
-    like_length_sampler,
+    choose_sampler,
 )
 
 
@@ -246,7 +246,7 @@ def test_going_through_an_epoch_twice_gives_its_order_twice():
 def test_the_sampler_of_a_run_counts_tokens_and_the_batches_of_all_processes(data_seed, seed):
     data = tiny.encoded(20)
     args = SimpleNamespace(per_device_train_batch_size=4, world_size=2, seed=3, data_seed=data_seed)
-    sampler = like_length_sampler(data, args)
+    sampler = choose_sampler(data, args, balanced=False, by_length=True)
     assert sampler.lengths == [len(data[row]["input_ids"]) for row in range(20)]
     assert (sampler.batch_size, sampler.seed) == (8, seed)
 
@@ -286,3 +286,33 @@ def test_what_fills_no_batch_is_not_always_the_same():
     left = [tuple(by_length(given, 4, epoch=epoch)[-3:]) for epoch in range(8)]
     assert len(set(left)) > 1
     assert any(10 not in rows for rows in left)  # the longest text is trained on, too
+
+
+def test_balanced_batches_of_like_length_are_both():
+    given, long = labels(60, 41), lengths(101)
+    sampler = ClassBalancedSampler(given, seed=0, lengths=long, batch_size=10)
+    rows = list(sampler)
+    batches = [rows[start : start + 10] for start in range(0, 120, 10)]
+    assert all(Counter(given[row] for row in batch) == {0: 5, 1: 5} for batch in batches)
+    seen = Counter(rows)
+    assert {seen[row] for row, label in enumerate(given) if label == 0} == {1}
+    spread = [
+        max(long[row] for row in batch) - min(long[row] for row in batch) for batch in batches
+    ]
+    assert max(spread) <= 5  # of 17; the classes have not quite the same lengths
+    firsts = [long[batch[0]] for batch in batches]
+    assert firsts != sorted(firsts)  # short and long batches come in a random order
+    sampler.set_epoch(1)
+    assert list(sampler) != rows
+
+
+def test_what_fills_no_batch_of_like_length_is_not_always_the_longest():
+    given, long = labels(23, 23), lengths(46)
+    ends = set()
+    for epoch in range(6):
+        sampler = ClassBalancedSampler(given, seed=0, lengths=long, batch_size=8)
+        sampler.set_epoch(epoch)
+        rows = list(sampler)
+        assert sorted(rows) == list(range(46))
+        ends.add(frozenset(rows[40:]))
+    assert len(ends) > 1

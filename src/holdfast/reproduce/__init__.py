@@ -1,6 +1,6 @@
 """Every table and figure of the two papers as a recipe that runs on one's own model.
 
-`composition` is ours: what neither paper has.
+`composition` and `strongest` are ours: what neither paper has.
 """
 
 from collections.abc import Mapping
@@ -23,6 +23,7 @@ from holdfast.reproduce import (
     rift_table2,
     rift_table3,
     rift_table4,
+    strongest,
 )
 from holdfast.reproduce.again import Again, run_again
 from holdfast.reproduce.budget import BUDGETS, Budget, find_budget
@@ -40,7 +41,7 @@ _MODULES = (
     *(imbert_table1, imbert_table2, imbert_table3, imbert_table4, imbert_table5, imbert_table6),
     *(imbert_propositions, rift_table1, rift_table2, rift_table3, rift_table4),
     *(rift_figure2, rift_figure3, rift_figure4),
-    composition,
+    *(composition, strongest),
 )
 
 REPRODUCTIONS: Mapping[str, Reproduction] = MappingProxyType(

@@ -16,7 +16,7 @@ from holdfast.attack.sources import ModelFolder, WordNetFolder
 from holdfast.data import checksum
 from holdfast.errors import InputError
 from holdfast.record import encode, write_atomically
-from holdfast.reproduce.cell import Cell
+from holdfast.reproduce.cell import Cell, Measure
 from holdfast.reproduce.setting import Setting
 
 Note = dict[str, Any]
@@ -85,7 +85,7 @@ def _resources(setting: Setting, cell: Cell) -> dict[str, str | None]:
     if measure.evaluated and measure.advglue:
         found[ADVGLUE] = setting.advglue
     if measure.evaluated:
-        material = material_of(setting, measure.task, measure.attacks)
+        material = material_of(setting, measure)
         taken = {name for name in vars(material) if _takes(measure.attacks, name)}
         found |= {_WORDS[name]: getattr(material, name) for name in _WORDS if name in taken}
     return {name: _checksum(name, path) for name, path in found.items()}
@@ -105,16 +105,20 @@ def _takes(attacks: Iterable[str], name: str) -> bool:
     return any(not given.unused_by(attack) for attack in attacks)
 
 
-def material_of(setting: Setting, task: str, attacks: Iterable[str]) -> Material:
-    """Return of the files at hand those that some attack takes."""
-    attacks = tuple(attacks)
+def material_of(setting: Setting, measure: Measure) -> Material:
+    """Return of the files at hand those that some attack takes.
+
+    Substitutes that a language model let pass belong to the examples they were published for.
+    """
+    covered = measure.sample == "covered"
     whole = Material(
         lexicon=setting.lexicon,
-        allowed_sets=setting.allowed.get(task),
+        allowed_sets=setting.allowed.get(measure.task) if covered else None,
         wordnet=setting.wordnet,
         encoder=setting.encoder,
     )
-    return Material(**{name: at for name, at in vars(whole).items() if _takes(attacks, name)})
+    taken = {name: at for name, at in vars(whole).items() if _takes(measure.attacks, name)}
+    return Material(**taken)
 
 
 def _checksum(name: str, path: Path | None) -> str | None:

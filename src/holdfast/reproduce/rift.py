@@ -150,7 +150,7 @@ def train(setting: Setting, method: Method, of: DataSet, seed: int) -> TrainConf
             task=of.task,
             folder=setting.data,
             examples=budget.train,
-            validation_share=0.1 if budget.train is None else 0.25,
+            validation_share=0.25 if budget.train is not None and budget.train < 10000 else 0.1,
             max_length=at_most(of.max_length, budget.max_length),
             held_out=False,  # measured once, by the evaluation
         ),

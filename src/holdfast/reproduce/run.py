@@ -139,7 +139,7 @@ def suite_of(cell: Cell, setting: Setting) -> Suite:
         examples=measure.examples,
         clean_examples=setting.budget.clean,
         data=sample_folder(setting, measure.task, measure.sample),
-        material=material_of(setting, measure.task, measure.attacks),
+        material=material_of(setting, measure),
         advglue=setting.advglue if measure.advglue else None,
         adaptive=thorough,
         adaptive_examples=200,

@@ -56,6 +56,8 @@ class Setting:
     precision: Precision = "fp32"
     lexicon: Path | None = None
     """Substitutes of words; none: the cached lexicon, or WordNet's."""
+    joined: Path | None = None
+    """The lexicon joined with WordNet's; none: what needs it is left out."""
     wordnet: Path | None = None
     encoder: Path | None = None
     """Sentence encoder of TextFooler's constraint; none: it goes without."""

@@ -47,6 +47,12 @@ class Lexicon:
                     mirrored.append(word)
         return lexicon_of(both, f"{self.source}, symmetrised")
 
+    def joined(self, other: "Lexicon") -> "Lexicon":
+        """Return the lexicon of both: of a word its own substitutes first, then the other's."""
+        words = sorted({*self.neighbours, *other.neighbours})
+        both = {word: [*self.of(word), *other.of(word)] for word in words}
+        return lexicon_of(both, f"{self.source}, joined with {other.source}")
+
     def json(self) -> str:
         """Return the lexicon as the text of its file."""
         return json.dumps(self.neighbours, ensure_ascii=False) + "\n"

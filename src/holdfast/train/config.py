@@ -83,8 +83,7 @@ class Optimisation:
     log_every: int = 10
     """Optimiser steps between lines of the loss curve."""
     by_length: bool = False
-    """Put texts of like length into a batch: less padding, less work, an order less random. Not
-    for objectives that want equal numbers of each class."""
+    """Put texts of like length into a batch: less padding, less work, an order less random."""
     recorded: bool = False
     """Record each shape of step on a GPU and play it again, which spares Python the launching of
     its kernels. What cannot be recorded runs as it is, and says so; without a GPU all does."""

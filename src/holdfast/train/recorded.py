@@ -25,7 +25,7 @@ Shape = tuple[tuple[str, tuple[int, ...]], ...]
 Inputs = Mapping[str, Tensor]
 
 WARM_UP = 2  # steps before a recording: libraries choose kernels and take memory in the first
-WIDTH = 16  # batches are padded to multiples of it, so that they have few shapes
+WIDTH = 8  # batches are padded to multiples of it, so that they have few shapes
 SHAPES = 16  # that are recorded at most; each keeps gradients of its own
 
 NO_GPU = "the model is on no GPU"

@@ -6,6 +6,7 @@ ends with the shortest; here the smaller classes are drawn again until the large
 
 import random
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 from torch.utils.data import Sampler
@@ -13,6 +14,24 @@ from transformers import TrainerCallback, TrainerState, TrainingArguments
 
 from holdfast.errors import InputError
 from holdfast.train.columns import labels_of, lengths_of
+
+
+def _like_lengths(lengths: Sequence[int], rows: Sequence[int], order: random.Random) -> list[int]:
+    """Return rows from the shortest text to the longest, those of one length in a random order."""
+    # sorted by random keys: Python promises the same `random()` in every version
+    keys = [(lengths[row], order.random()) for row in rows]
+    return [rows[place] for place in sorted(range(len(rows)), key=keys.__getitem__)]
+
+
+def _in_blocks(count: int, size: int, order: random.Random) -> list[int]:
+    """Return the places of a sequence as blocks of neighbours, the blocks in a random order."""
+    # what fills no block may be left out: it must not always be the longest texts
+    places, left, at = list(range(count)), count % size, int(order.random() * count)
+    over, places = places[at : at + left], places[:at] + places[at + left :]
+    over, places = over + places[: left - len(over)], places[left - len(over) :]
+    blocks = [places[start : start + size] for start in range(0, len(places), size)]
+    blocks.sort(key=lambda _: order.random())
+    return [place for block in (*blocks, over) for place in block]
 
 
 class LikeLengthSampler(Sampler[int]):
@@ -30,17 +49,8 @@ class LikeLengthSampler(Sampler[int]):
     def __iter__(self) -> Iterator[int]:
         """Yield batches of like length, the batches in a random order."""
         order = random.Random(f"{self.seed} {self.epoch}")
-        # sorted by random keys: Python promises the same `random()` in every version
-        keys = [(length, order.random()) for length in self.lengths]
-        rows = sorted(range(len(self)), key=keys.__getitem__)
-        # what fills no batch may be left out: it must not always be the longest texts
-        left, at = len(rows) % self.batch_size, int(order.random() * len(rows))
-        over, rows = rows[at : at + left], rows[:at] + rows[at + left :]
-        over, rows = over + rows[: left - len(over)], rows[left - len(over) :]
-        starts = range(0, len(rows), self.batch_size)
-        batches = [rows[start : start + self.batch_size] for start in starts]
-        batches.sort(key=lambda _: order.random())
-        yield from (row for batch in (*batches, over) for row in batch)
+        rows = _like_lengths(self.lengths, range(len(self)), order)
+        yield from (rows[place] for place in _in_blocks(len(rows), self.batch_size, order))
 
     def set_epoch(self, epoch: int) -> None:
         """Choose the order of an epoch."""
@@ -54,8 +64,19 @@ class ClassBalancedSampler(Sampler[int]):
     any multiple of the number of classes is balanced, and so is each process's share.
     """
 
-    def __init__(self, labels: Sequence[int], seed: int) -> None:
-        """Take the label of each row; the order follows from the seed and the epoch."""
+    def __init__(
+        self,
+        labels: Sequence[int],
+        seed: int,
+        *,
+        lengths: Sequence[int] | None = None,
+        batch_size: int = 1,
+    ) -> None:
+        """Take the label of each row; the order follows from the seed and the epoch.
+
+        With `lengths` the texts of a batch are of like length, also from class to class.
+        """
+        self.lengths, self.batch_size = lengths, batch_size
         self.rows: dict[int, list[int]] = {label: [] for label in sorted(set(labels))}
         for row, label in enumerate(labels):
             self.rows[label].append(row)
@@ -86,9 +107,18 @@ class ClassBalancedSampler(Sampler[int]):
 
     def __iter__(self) -> Iterator[int]:
         """Yield one row of each class in turn."""
-        streams = [self._stream(label) for label in self.rows]
-        for _ in range(self.largest):
-            yield from (next(stream) for stream in streams)
+        columns = [list(islice(self._stream(label), self.largest)) for label in self.rows]
+        if self.lengths is not None:
+            columns = self._alike(columns, self.lengths)
+        for row in zip(*columns, strict=True):
+            yield from row
+
+    def _alike(self, columns: list[list[int]], lengths: Sequence[int]) -> list[list[int]]:
+        """Sort every class by length; the same places of all of them come together."""
+        order = random.Random(f"lengths seed {self.seed} epoch {self.epoch}")
+        columns = [_like_lengths(lengths, column, order) for column in columns]
+        places = _in_blocks(self.largest, max(1, self.batch_size // self.classes), order)
+        return [[column[place] for place in places] for column in columns]
 
     def _stream(self, label: int) -> Iterator[int]:
         """Yield the rows of a class without end, each time through in a new order."""
@@ -138,17 +168,19 @@ def check_batch(batch_size: int, classes: int) -> None:
         )
 
 
-def balanced_sampler(dataset: Any, args: TrainingArguments) -> ClassBalancedSampler:
-    """Return what draws equal numbers of each class for Trainer's batches."""
-    sampler = ClassBalancedSampler(labels_of(dataset), _seed(args))
+def choose_sampler(
+    dataset: Any, args: TrainingArguments, *, balanced: bool, by_length: bool
+) -> ClassBalancedSampler | LikeLengthSampler:
+    """Return what draws Trainer's batches, over all processes: of equal classes, like lengths."""
+    size = args.per_device_train_batch_size * args.world_size
+    lengths = lengths_of(dataset) if by_length else None
+    if not balanced:
+        return LikeLengthSampler(lengths or [], size, _seed(args))
+    sampler = ClassBalancedSampler(
+        labels_of(dataset), _seed(args), lengths=lengths, batch_size=size
+    )
     check_batch(args.per_device_train_batch_size, sampler.classes)
     return sampler
-
-
-def like_length_sampler(dataset: Any, args: TrainingArguments) -> LikeLengthSampler:
-    """Return what draws texts of like length for the batches of all processes."""
-    size = args.per_device_train_batch_size * args.world_size
-    return LikeLengthSampler(lengths_of(dataset), size, _seed(args))
 
 
 def _seed(args: TrainingArguments) -> int:

@@ -31,7 +31,7 @@ from holdfast.train.options import TrainerOptions, refuse_unknown, with_collator
 from holdfast.train.passes import Passes
 from holdfast.train.recording_trainer import RecordingTrainer
 from holdfast.train.robustness import HullCheck, mean_parts
-from holdfast.train.sampler import FollowEpochs, balanced_sampler, like_length_sampler
+from holdfast.train.sampler import FollowEpochs, choose_sampler
 from holdfast.train.unfit import refuse_unfit
 
 
@@ -217,12 +217,12 @@ class RobustTrainer(RecordingTrainer):
         columns += [name for name in EXTRA_COLUMNS if name not in columns]
 
     def _get_train_sampler(self, train_dataset: Any = None) -> Any:
-        """Draw equal numbers of each class where the objective wants it, or like lengths."""
+        """Draw equal numbers of each class where the objective wants it, and like lengths."""
         dataset = self.train_dataset if train_dataset is None else train_dataset
         if not (self.objective.class_conditional or self.by_length):
             return super()._get_train_sampler(train_dataset)
-        draw = balanced_sampler if self.objective.class_conditional else like_length_sampler
-        sampler = draw(dataset, self.args)
+        balanced, alike = self.objective.class_conditional, self.by_length
+        sampler = choose_sampler(dataset, self.args, balanced=balanced, by_length=alike)
         self.remove_callback(FollowEpochs)
         self.add_callback(FollowEpochs(sampler))
         return sampler

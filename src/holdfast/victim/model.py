@@ -82,7 +82,7 @@ class ModelVictim:
         budget, multiple = ON_CPU if on_cpu else ON_GPU
         padding: Any = self.tokenizer.pad_token_id  # there is one now
         # where it is known that the number of rows does not reach a row, no batch is filled up
-        fill = not on_cpu or precision != "fp32" or connected(model) is not None
+        fill = not on_cpu or precision != "fp32"
         self.shape = Shape(self.max_length, batch_tokens or budget, multiple, padding, fill)
         self._typed = "token_type_ids" in self.tokenizer.model_input_names
         self.word_level = word_level

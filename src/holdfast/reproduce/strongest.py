@@ -1,0 +1,156 @@
+"""What neither paper has: which recipe holds best, if it may cost one point of clean accuracy.
+
+Candidates on SST-2, IMDB and SNLI, small changes to plain fine-tuning first. They are compared on
+development examples and the best of them is measured once on test: `--data` names a folder of the
+one or of the other (`scripts/development.py` makes the first). The score of a candidate is its
+accuracy under the attack that hurts it most. Attackers: PWWS and the genetic search with the
+lexicon of the defences, and PWWS with WordNet's synonyms; misspellings stand beside them.
+"""
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+
+from holdfast.implicit import Connection
+from holdfast.objectives import Adversarial, AnyObjective, FreeLB, Rift, Standard
+from holdfast.reproduce import imbert, rift
+from holdfast.reproduce.cell import Cell, Measure, name_of
+from holdfast.reproduce.recipe import Choice, Reproduction
+from holdfast.reproduce.setting import Setting
+from holdfast.reproduce.table import Place, Source, white_box
+from holdfast.text import Canonical, Substitutions
+from holdfast.train import Selection, TrainConfig
+
+TASKS = {"sst2": "SST-2", "imdb": "IMDB", "snli": "SNLI"}
+"""Task to the heading of its table."""
+ATTACKS = {
+    "PWWS": "pwws_rift",
+    "Genetic": "genetic_jia",
+    "PWWS, WordNet": "pwws_ren",
+    "misspelt": "deepwordbug",
+}
+"""Column to the attack; the first two know the lexicon."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """What is changed of plain fine-tuning."""
+
+    objective: str = "Standard"
+    canonical: bool = False
+    wide: bool = False
+    """Whether its lexicon is joined with WordNet's."""
+    last_quarter: bool = False
+    """Whether IM-BERT's connection, as printed, is on the last quarter of the layers."""
+
+
+CANDIDATES: Mapping[str, Candidate] = MappingProxyType(
+    {
+        "Plain": Candidate(),
+        "FreeLB 2": Candidate("FreeLB"),
+        "Adv light": Candidate("Adv"),
+        "Adv light wide": Candidate("Adv", wide=True),
+        "RIFT light": Candidate("RIFT"),
+        "Plain canonical": Candidate(canonical=True),
+        "Plain wide canonical": Candidate(canonical=True, wide=True),
+        "FreeLB 2 canonical": Candidate("FreeLB", canonical=True),
+        "FreeLB 2 wide canonical": Candidate("FreeLB", canonical=True, wide=True),
+        "Adv light canonical": Candidate("Adv", canonical=True),
+        "Last quarter": Candidate(last_quarter=True),
+        "Last quarter canonical": Candidate(canonical=True, last_quarter=True),
+    }
+)
+SHORT = ("Plain", "FreeLB 2 canonical")
+
+
+def cells(setting: Setting) -> list[Cell]:
+    """Return every candidate on every task."""
+    chosen = setting.rows(_rows(setting), SHORT)
+    examples = min(1000, setting.budget.attacked or 1000)
+    attacks = tuple(ATTACKS.values()) if setting.budget.whole else ("pwws_rift", "deepwordbug")
+    return [
+        Cell(
+            name_of(row),
+            tuple(ATTACKS),
+            _train(setting, CANDIDATES[row], task, seed),
+            Measure(task, attacks, examples),
+            seed,
+        )
+        for task in setting.tasks(tuple(TASKS), ("sst2",))
+        for row in chosen
+        for seed in setting.seeds_or(3)
+    ]
+
+
+def _rows(setting: Setting) -> tuple[str, ...]:
+    """Return the candidates that there are files for."""
+    return tuple(
+        row for row, one in CANDIDATES.items() if setting.joined is not None or not one.wide
+    )
+
+
+def _train(setting: Setting, candidate: Candidate, task: str, seed: int) -> TrainConfig:
+    lexicon = setting.joined if candidate.wide else setting.lexicon
+    moved = candidate.objective in ("Adv", "RIFT")
+    return dataclasses.replace(
+        imbert.train(
+            setting,
+            imbert.Method(_connection(setting, candidate), _objective(setting, candidate)),
+            task,
+            seed,
+        ),
+        substitutions=Substitutions(
+            lexicon=lexicon, freeze_premise=task == "snli", limit=16 if candidate.wide else 8
+        ),
+        canonical=_canonical(candidate, lexicon),
+        selection=Selection(by="hull_accuracy" if moved else "loss"),
+    )
+
+
+def _objective(setting: Setting, candidate: Candidate) -> AnyObjective:
+    steps = setting.steps(3)
+    known: dict[str, AnyObjective] = {
+        "Standard": Standard(),
+        "FreeLB": FreeLB(steps=2),
+        "Adv": Adversarial(beta=1, steps=steps),
+        "RIFT": Rift(alpha=0.1, beta=1, steps=steps, features=rift.features(setting)),
+    }
+    return known[candidate.objective]
+
+
+def _connection(setting: Setting, candidate: Candidate) -> Connection | None:
+    layers = imbert.quarters(setting.shape)[-1]
+    return imbert.printed(5, layers).connection if candidate.last_quarter else None
+
+
+def _canonical(candidate: Candidate, lexicon: Path | None) -> Canonical | None:
+    return Canonical(rounds=2, lexicon=lexicon) if candidate.canonical else None
+
+
+def places(setting: Setting) -> list[Place]:
+    """Return for every task clean accuracy and every attack, of every candidate."""
+    found = []
+    for task, title in TASKS.items():
+        for row in _rows(setting):
+            model = name_of(row)
+            found.append(Place(row, "clean", (Source(model, task, "accuracy"),), table=title))
+            for column, attack in ATTACKS.items():
+                source = Source(model, task, "accuracy_under_attack", attack=attack)
+                found.append(Place(row, column, (source,), table=title))
+            found.append(Place(row, "white box", (white_box(model, task),), table=title))
+    return found
+
+
+REPRODUCTION = Reproduction(
+    name="strongest",
+    protocol=__doc__,
+    choices=(
+        Choice("The adversary of Adv and RIFT.", "beta 1, alpha 0.1, three steps: little is lost."),
+        Choice("The genetic attack.", "No language model: it is stronger than the papers'."),
+        Choice("Canonical text.", "Two rounds."),
+    ),
+    cells=cells,
+    places=places,
+)
