@@ -3,14 +3,13 @@ r"""Run the experiments of docs/results on one card, as far as the time goes; se
     python scripts/campaign.py --models models --data data --output runs --seconds 570 \
         all-MiniLM-L6-v2:imbert-sst2:0,1,2,3,4 "e5-small:composition:0:Standard,RIFT"
 
-What is ordered first is run first. The same command goes on where it ended. `--pack FOLDER` puts
-the records, without the models, into archives.
+What is ordered first is run first. The same command goes on where it ended. `--pack FILE` puts the
+records, without the models, into an archive.
 """
 
 import argparse
 import dataclasses
 import json
-import multiprocessing
 import os
 import tarfile
 import time
@@ -180,21 +179,13 @@ def tasks_of(options: argparse.Namespace) -> Iterator[Task]:
         yield from ((workshop, cell) for cell in sorted(cells, key=lambda cell: cell.seed))
 
 
-def pack(output: Path, folder: Path) -> None:
-    """Put records, outcomes and notes into an archive for each study."""
-    folder.mkdir(parents=True, exist_ok=True)
-    with multiprocessing.Pool(len(STUDIES)) as pool:
-        pool.starmap(_pack, [(output, name, folder / f"{name}.tar.xz") for name in STUDIES])
-
-
-def _pack(output: Path, study: str, file: Path) -> None:
+def pack(output: Path, file: Path) -> None:
+    """Put records, outcomes and notes into one archive, without the models."""
     with tarfile.open(file, "w:xz", preset=2) as archive:
-        for path in sorted(output.glob(f"*/{study}/**/*")):
-            if path.is_file() and (path.name == "done.json" or "records" in path.parts):
+        for path in sorted(output.glob("**/*")):
+            kept = path.name == "done.json" or "records" in path.parts
+            if path.is_file() and (kept or path.parent == output):
                 archive.add(path, path.relative_to(output))
-        if study == next(iter(STUDIES)):
-            for path in sorted(output.glob("campaign-*.jsonl")):
-                archive.add(path, path.name)
 
 
 def main() -> None:

@@ -1,11 +1,14 @@
 """Run cells one after the other; what is done is not done again."""
 
 import dataclasses
+import gc
 import logging
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+import torch
 
 from holdfast.attack import Machine
 from holdfast.attack.machine import ANY_MACHINE
@@ -82,6 +85,7 @@ class Workshop:
         folder = self.place(cell) / "run"
         fine_tune(dataclasses.replace(cell.train, output=folder), progress=False)
         shutil.rmtree(folder / "checkpoints", ignore_errors=True)  # the best one is `model`
+        release_memory()
         record = dataclasses.replace(read_record(folder / "run.json"), model=cell.row)
         self._write(record, f"{cell.measure.task}/training.json")
 
@@ -123,6 +127,13 @@ class Workshop:
 
     def _write(self, record: RunRecord, name: str) -> None:
         write_record(record, self.records / record.model / str(record.seed) / name)
+
+
+def release_memory() -> None:
+    """Give back what a GPU holds for a model that is gone: recordings hold memory in circles."""
+    gc.collect()
+    if torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
+        torch.cuda.empty_cache()
 
 
 def title(cell: Cell) -> str:

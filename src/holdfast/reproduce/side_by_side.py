@@ -6,7 +6,6 @@ time. Each takes the next cell that none has taken.
 """
 
 import dataclasses
-import gc
 import logging
 import multiprocessing
 import time
@@ -18,7 +17,7 @@ import torch
 from holdfast.attack import Machine
 from holdfast.errors import InputError
 from holdfast.reproduce.cell import Cell
-from holdfast.reproduce.run import Workshop, title
+from holdfast.reproduce.run import Workshop, release_memory, title
 
 _log = logging.getLogger(__name__)
 
@@ -82,7 +81,5 @@ def _run(workshop: Workshop, cell: Cell) -> bool:
     except Exception:  # memory that the others took, say
         _log.exception("%s could not be finished", title(cell))
         return False
-    finally:  # recordings hold memory in circles
-        gc.collect()
-        if torch.cuda.is_available():
-            torch.cuda.empty_cache()
+    finally:
+        release_memory()

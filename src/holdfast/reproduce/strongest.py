@@ -39,7 +39,8 @@ class Candidate:
     """What is changed of plain fine-tuning."""
 
     objective: str = "Standard"
-    canonical: bool = False
+    canonical: int = 0
+    """Rounds of the canonical form of texts; 0: they stay as they are."""
     wide: bool = False
     """Whether its lexicon is joined with WordNet's."""
     last_quarter: bool = False
@@ -53,13 +54,18 @@ CANDIDATES: Mapping[str, Candidate] = MappingProxyType(
         "Adv light": Candidate("Adv"),
         "Adv light wide": Candidate("Adv", wide=True),
         "RIFT light": Candidate("RIFT"),
-        "Plain canonical": Candidate(canonical=True),
-        "Plain wide canonical": Candidate(canonical=True, wide=True),
-        "FreeLB 2 canonical": Candidate("FreeLB", canonical=True),
-        "FreeLB 2 wide canonical": Candidate("FreeLB", canonical=True, wide=True),
-        "Adv light canonical": Candidate("Adv", canonical=True),
+        "Plain canonical": Candidate(canonical=2),
+        "Plain wide canonical": Candidate(canonical=2, wide=True),
+        "FreeLB 2 canonical": Candidate("FreeLB", canonical=2),
+        "FreeLB 2 wide canonical": Candidate("FreeLB", canonical=2, wide=True),
+        "Adv light canonical": Candidate("Adv", canonical=2),
+        "Plain canonical once": Candidate(canonical=1),
+        "Plain wide canonical once": Candidate(canonical=1, wide=True),
+        "FreeLB 2 canonical once": Candidate("FreeLB", canonical=1),
+        "FreeLB 2 wide canonical once": Candidate("FreeLB", canonical=1, wide=True),
+        "Adv light canonical once": Candidate("Adv", canonical=1),
         "Last quarter": Candidate(last_quarter=True),
-        "Last quarter canonical": Candidate(canonical=True, last_quarter=True),
+        "Last quarter canonical": Candidate(canonical=2, last_quarter=True),
     }
 )
 SHORT = ("Plain", "FreeLB 2 canonical")
@@ -126,7 +132,8 @@ def _connection(setting: Setting, candidate: Candidate) -> Connection | None:
 
 
 def _canonical(candidate: Candidate, lexicon: Path | None) -> Canonical | None:
-    return Canonical(rounds=2, lexicon=lexicon) if candidate.canonical else None
+    rounds = candidate.canonical
+    return Canonical(rounds=rounds, lexicon=lexicon) if rounds else None
 
 
 def places(setting: Setting) -> list[Place]:
@@ -149,7 +156,7 @@ REPRODUCTION = Reproduction(
     choices=(
         Choice("The adversary of Adv and RIFT.", "beta 1, alpha 0.1, three steps: little is lost."),
         Choice("The genetic attack.", "No language model: it is stronger than the papers'."),
-        Choice("Canonical text.", "Two rounds."),
+        Choice("Canonical text.", "Two rounds, or one: `once`."),
     ),
     cells=cells,
     places=places,

@@ -1,0 +1,59 @@
+"""Choose what is measured on test, by the records of the search; see --help.
+
+    python scripts/choose.py --runs runs --model all-MiniLM-L6-v2 --seeds 0,1,2
+
+Prints for each task an order for campaign.py: plain fine-tuning and the candidate that keeps most
+under the worst of the attacks that exchange words, among those that lose at most a point on clean
+development examples. Misspellings, which nothing here was made against, do not choose.
+"""
+
+import argparse
+from collections import defaultdict
+from pathlib import Path
+
+from holdfast.record import RunRecord, find_records
+from holdfast.reproduce.strongest import TASKS
+
+CHOOSING = ("pwws_rift", "genetic_jia", "pwws_ren")
+PLAIN, LOSS = "Plain", 0.01
+
+
+def accuracies(records: list[RunRecord]) -> dict[str, dict[str, float]]:
+    """Return model to attack to accuracy; "clean" is an attack that changes nothing."""
+    found: dict[str, dict[str, float]] = defaultdict(dict)
+    for record in records:
+        wanted = "accuracy" if record.attack is None else "accuracy_under_attack"
+        for metric in record.metrics:
+            if record.kind == "evaluation" and metric.name == wanted and metric.value is not None:
+                found[record.model][record.attack or "clean"] = metric.value
+    return found
+
+
+def choose(found: dict[str, dict[str, float]]) -> str:
+    """Return the candidate that keeps most under its worst attack and is clean enough."""
+    least = found[PLAIN]["clean"] - LOSS
+    allowed = [
+        model
+        for model, scores in found.items()
+        if scores.keys() >= {"clean", *CHOOSING} and scores["clean"] >= least
+    ]
+    return max(allowed, key=lambda model: min(found[model][attack] for attack in CHOOSING))
+
+
+def main() -> None:
+    """Print the orders."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=Path, required=True)
+    parser.add_argument("--model", required=True)
+    parser.add_argument("--seeds", default="0,1,2")
+    options = parser.parse_args()
+    for task in TASKS:
+        folder = options.runs / options.model / f"search-{task}" / "records"
+        if folder.is_dir():
+            records = [record for _, record in find_records([folder]).records]
+            rows = dict.fromkeys((PLAIN, choose(accuracies(records))))
+            print(f"{options.model}:strongest-{task}:{options.seeds}:{','.join(rows)}")
+
+
+if __name__ == "__main__":
+    main()
