@@ -171,12 +171,16 @@ def merged(one: Cell, other: Cell) -> Cell:
 
 
 def tasks_of(options: argparse.Namespace) -> Iterator[Task]:
-    """Yield what is run, in the order of the orders; of each seed by seed."""
+    """Yield what is run, in the order of the orders, once; of each seed by seed."""
+    seen: set[Path] = set()  # two processes in one folder would spoil each other's files
     for order in options.orders:
         setting = setting_of(order.study, order.model, options)
         workshop = Workshop(setting, keep_models=False)
         cells = filter(order.wants, cells_of(order.study, setting))
-        yield from ((workshop, cell) for cell in sorted(cells, key=lambda cell: cell.seed))
+        for cell in sorted(cells, key=lambda cell: cell.seed):
+            if (folder := workshop.place(cell)) not in seen:
+                seen.add(folder)
+                yield workshop, cell
 
 
 def pack(output: Path, file: Path) -> None:

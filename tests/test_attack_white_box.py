@@ -72,6 +72,18 @@ def test_what_the_model_does_not_read_has_no_merit() -> None:
     assert (pushed[-1, :2] == 0).all()
 
 
+@pytest.mark.parametrize("gauge", [FirstOrder(), HullWeights(steps=2, seed=0)])
+def test_without_a_gradient_no_choice_is_better_and_none_is_made_up(gauge) -> None:
+    """Of words that share tokens no gradient can be told apart; positions differ in choices."""
+    made = dataclasses.replace(look("the film was good"), opened=None)
+    merits = gauge.measure(made)
+    sizes = made.space.sizes
+    assert len(set(sizes)) > 1
+    for at, size in enumerate(sizes):
+        assert (merits[at, :size] == 0).all()
+        assert np.isneginf(merits[at, size:]).all()
+
+
 def test_pairs_keep_their_types() -> None:
     made = look(("a bad film", "the film was good"))
     assert np.isfinite(FirstOrder().measure(made)[1, 1])

@@ -9,7 +9,7 @@ from torch import Tensor
 from holdfast.adversary import ConvexHull, ascend, attacking, look_up, run_on
 from holdfast.adversary.hull import with_candidate_vectors
 from holdfast.attack.core import Look
-from holdfast.attack.gauge.layout import Layout, lay_out
+from holdfast.attack.gauge.layout import Layout, choice_table, lay_out
 from holdfast.attack.goal import Floats, Targeted
 from holdfast.errors import InputError
 from holdfast.victim import ModelVictim
@@ -20,7 +20,7 @@ def first_order(look: Look) -> Floats:
     victim = _model(look)
     layout = lay_out(look, victim.max_length)
     if layout is None:
-        return np.zeros((len(look.space), int(look.space.sizes.max())))
+        return choice_table(look.space.sizes, 0.0)
     with attacking(victim.model) as inner:
         batch = _batch(victim, layout)
         vectors = look_up(inner, batch["input_ids"]).detach().requires_grad_()
@@ -33,7 +33,7 @@ def first_order(look: Look) -> Floats:
 @torch.no_grad()
 def _gains(inner: torch.nn.Module, layout: Layout, look: Look, gradient: Tensor) -> Floats:
     """Return (mean vector of the choice - mean vector of the word) . summed gradient."""
-    gains = layout.table(0.0)
+    gains = choice_table(look.space.sizes, 0.0)
     for at, choices in enumerate(layout.spelt):
         count = int(layout.counts[at])
         if len(choices) == 1 or not count:
@@ -56,7 +56,7 @@ def hull_weights(look: Look, steps: int, seed: int) -> Floats:
     victim = _model(look)
     layout = lay_out(look, victim.max_length)
     if layout is None:
-        return np.zeros((len(look.space), int(look.space.sizes.max())))
+        return choice_table(look.space.sizes, 0.0)
     single = [_single(layout, at, look) for at in range(len(look.space))]
     hull = ConvexHull()
     devices = [victim.model.device] if victim.model.device.type == "cuda" else []
@@ -66,7 +66,7 @@ def hull_weights(look: Look, steps: int, seed: int) -> Floats:
         embeds = look_up(inner, batch["input_ids"])
         state = ascend(hull, _loss(inner, batch, look), embeds, batch, steps)
         weights = hull.weights(state, batch)[0].double().cpu().numpy()
-    found = layout.table(0.0)
+    found = choice_table(look.space.sizes, 0.0)
     for at, choices in enumerate(single):
         if len(choices) > 1:
             found[at, choices] = weights[layout.begins[at], : len(choices)]

@@ -27,13 +27,11 @@ class Layout:
     spelt: tuple[tuple[tuple[int, ...], ...], ...]
     """For each position the tokens of each choice."""
 
-    def table(self, fill: float) -> NDArray[np.float64]:
-        """Return (positions, choices) of one value; -inf where there is no such choice."""
-        most = max(map(len, self.spelt))
-        filled = np.full((len(self.spelt), most), -np.inf)
-        for at, choices in enumerate(self.spelt):
-            filled[at, : len(choices)] = fill
-        return filled
+
+def choice_table(sizes: Ints, fill: float) -> NDArray[np.float64]:
+    """Return (positions, choices) of one value; -inf where a position has no such choice."""
+    there = np.arange(int(sizes.max())) < sizes[:, None]
+    return np.where(there, fill, -np.inf)
 
 
 def lay_out(look: Look, max_length: int) -> Layout | None:
