@@ -65,7 +65,7 @@ STUDIES = {
         Study(
             "rift-imdb",
             ("rift-table1", "rift-table3", "rift-table4"),
-            cut(train=3000, attacked=100, epochs=3, batch_size=32, max_length=128),
+            cut(train=1500, attacked=50, epochs=3, batch_size=32, max_length=128),
             ("imdb",),
         ),
         Study(

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from campaign import MODELS, STUDIES, Study
 
-from holdfast.evaluate.comparing import findings
+from holdfast.evaluate.comparing import Finding, findings
 from holdfast.record import RunRecord, find_records, read_collection, write_collection, write_record
 from holdfast.reproduce import REPRODUCTIONS, Setting, Shape
 from holdfast.reproduce.fill import Shelf
@@ -25,6 +25,7 @@ from holdfast.reproduce.lines import BELOW_TEXT, any_below
 from holdfast.reproduce.markdown import table
 from holdfast.reproduce.result import Grid, grids_of
 from holdfast.reproduce.table import COST
+from holdfast.statistics import Comparison
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS, PAGES = ROOT / "results", ROOT / "docs" / "results"
@@ -49,7 +50,7 @@ def file_of(study: str, model: str) -> Path:
 
 
 def pack(runs: Path, commit: str, studies: list[str]) -> None:
-    """Write the finished records of every study into one file each."""
+    """Add the records of every study to its file; what was run again takes the place of before."""
     for model in MODELS:
         for name in studies:
             folder = runs / model / name / "records"
@@ -57,10 +58,17 @@ def pack(runs: Path, commit: str, studies: list[str]) -> None:
                 continue
             found = find_records([folder])
             assert not found.problems, found.problems
-            kept = [told(record, commit) for _, record in found.records]
-            print(
-                name, model, len(kept), write_collection(kept, file_of(name, model)).stat().st_size
-            )
+            file = file_of(name, model)
+            before = read_collection(file) if file.is_file() else ()
+            added = (told(record, commit) for _, record in found.records)
+            kept = {subject(record): record for record in (*before, *added)}
+            written = write_collection([kept[key] for key in sorted(kept)], file)
+            print(name, model, f"{len(kept)} records, {written.stat().st_size} bytes")
+
+
+def subject(record: RunRecord) -> tuple[str, str, str, str, str]:
+    """Return what a record is about: there is one of each in a study."""
+    return record.model, str(record.seed), record.task, record.kind, record.attack or ""
 
 
 def told(record: RunRecord, commit: str) -> RunRecord:
@@ -82,9 +90,9 @@ def unpack(file: Path, folder: Path) -> None:
 
 
 @cache
-def records_of(study: str, model: str) -> tuple[RunRecord, ...]:
-    """Return the published records of a study."""
-    return tuple(read_collection(file_of(study, model)))
+def records_of(studies: str, model: str) -> tuple[RunRecord, ...]:
+    """Return the published records of a study, or of several: `one+other`."""
+    return tuple(r for name in studies.split("+") for r in read_collection(file_of(name, model)))
 
 
 def setting_of(study: Study, model: str) -> Setting:
@@ -105,7 +113,8 @@ def setting_of(study: Study, model: str) -> Setting:
 def grids(reproduction: str, study: str, model: str) -> tuple[Grid, ...]:
     """Return the tables of a reproduction with what was measured."""
     shelf = Shelf(records_of(study, model))
-    found = grids_of(REPRODUCTIONS[reproduction], setting_of(STUDIES[study], model), shelf)
+    setting = setting_of(STUDIES[study.partition("+")[0]], model)
+    found = grids_of(REPRODUCTIONS[reproduction], setting, shelf)
     return tuple(cut for grid in found if grid.title != COST and (cut := measured(grid)).entries)
 
 
@@ -125,26 +134,71 @@ def table_block(reproduction: str, study: str, model: str) -> Iterator[str]:
 
 
 def against_block(study: str, model: str, *names: str) -> Iterator[str]:
-    """Yield a sentence for each named model beside the reference: `BERT : IM-BERT, Theta`."""
+    """Yield a table of the named models less the reference: `BERT : IM-BERT, Theta`.
+
+    The study is of one task.
+    """
     reference, _, others = " ".join(names).partition(" : ")
-    wanted = {reference, *others.split(", ")}
-    own = [record for record in records_of(study, model) if record.model in wanted]
-    for finding in findings([r for r in own if r.kind == "evaluation"], reference):
-        yield f"- {finding.sentence()}"
+    rows = others.split(", ")
+    own = [r for r in records_of(study, model) if r.model in {reference, *rows}]
+    found = findings([r for r in own if r.kind == "evaluation"], reference)
+    cells = {(told.comparison.first, column_of(told)): told.comparison for told in found}
+    columns = list(dict.fromkeys(column for _, column in cells))
+    yield f"| less {reference} | seeds | {' | '.join(columns)} |"
+    yield "| --- | ---: |" + " ---: |" * len(columns)
+    for row in rows:
+        of = [cells.get((row, column)) for column in columns]
+        seeds = sorted({comparison.seeds for comparison in of if comparison is not None})
+        shown = " | ".join(map(difference_text, of))
+        yield f"| {row} | {' to '.join(map(str, seeds))} | {shown} |"
+    yield ""
+    yield (
+        f"Points, and their 95 % intervals. Bold: told apart, after Holm's correction for "
+        f"{len(cells)} comparisons."
+    )
     yield ""
 
 
-def runs_block(study: str, model: str) -> Iterator[str]:
-    """Yield what was run, and what it took."""
-    trainings = [record for record in records_of(study, model) if record.kind == "training"]
-    measured = [record for record in records_of(study, model) if record.kind == "evaluation"]
-    seeds = sorted({record.seed for record in trainings if record.seed is not None})
-    spent = (sum(record.seconds for record in of) / 60 for of in (trainings, measured))
-    yield (
-        f"{model}: {len(trainings)} trainings, seeds {', '.join(map(str, seeds))}; "
-        f"{next(spent):.0f} minutes of training and {next(spent):.0f} of measuring, added up over "
-        "processes that shared one card."
-    )
+COLUMNS = {
+    "pwws_rift": "PWWS",
+    "genetic_jia": "Genetic",
+    "pwws_ren": "PWWS, WordNet",
+    "deepwordbug": "misspelt",
+    "adaptive": "white box",
+}
+"""Attack to what the tables call it."""
+
+
+def column_of(found: Finding) -> str:
+    """Return what was compared, in a word or two."""
+    if found.metric == "paired_accuracy":
+        return "AdvGLUE paired"
+    attack = found.group.attack
+    return "clean" if attack is None else COLUMNS.get(attack, attack)
+
+
+def difference_text(comparison: Comparison | None) -> str:
+    """Return a difference in points, bold where it can be told."""
+    if comparison is None:
+        return ""
+    value, low, high = (100 * part for part in dataclasses.astuple(comparison.difference)[:3])
+    mark = "**" if comparison.significant else ""
+    return f"{mark}{value:+.1f}{mark} ({low:.1f} to {high:.1f})"
+
+
+def runs_block(*names: str) -> Iterator[str]:
+    """Yield what was run and what it took, of studies and models by turns."""
+    yield "| study | model | trainings | seeds | minutes of training | of measuring |"
+    yield "| --- | --- | ---: | --- | ---: | ---: |"
+    for study, model in zip(names[::2], names[1::2], strict=True):
+        kinds = ("training", "evaluation")
+        trained, measured = (
+            [record for record in records_of(study, model) if record.kind == kind] for kind in kinds
+        )
+        seeds = ", ".join(sorted({str(record.seed) for record in trained}))
+        spent = (sum(record.seconds for record in of) / 60 for of in (trained, measured))
+        minutes = " | ".join(f"{part:.0f}" for part in spent)
+        yield f"| {study} | {model} | {len(trained)} | {seeds} | {minutes} |"
     yield ""
 
 

@@ -75,7 +75,7 @@ def number_text(value: float, unit: str) -> str:
     """Return a number with the digits that suit its unit."""
     if unit == "x":
         return f"{value:.3g}"
-    if value and abs(value) < 10 ** -DIGITS[unit]:
+    if unit != "%" and value and abs(value) < 10 ** -DIGITS[unit]:
         return f"{value:.1e}"
     return f"{value:.{DIGITS[unit]}f}" if abs(value) < 1e6 else f"{value:.3g}"
 

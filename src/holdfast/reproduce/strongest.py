@@ -40,7 +40,9 @@ class Candidate:
 
     objective: str = "Standard"
     canonical: int = 0
-    """Rounds of the canonical form of texts; 0: they stay as they are."""
+    """Rounds of the canonical form of texts; 0: words stay as they are."""
+    spelt: bool = False
+    """Whether misspellings are undone first."""
     wide: bool = False
     """Whether its lexicon is joined with WordNet's."""
     last_quarter: bool = False
@@ -64,6 +66,12 @@ CANDIDATES: Mapping[str, Candidate] = MappingProxyType(
         "FreeLB 2 canonical once": Candidate("FreeLB", canonical=1),
         "FreeLB 2 wide canonical once": Candidate("FreeLB", canonical=1, wide=True),
         "Adv light canonical once": Candidate("Adv", canonical=1),
+        "Plain spelt": Candidate(spelt=True),
+        "Plain spelt canonical": Candidate(canonical=2, spelt=True),
+        "Plain spelt wide canonical": Candidate(canonical=2, spelt=True, wide=True),
+        "Plain spelt wide canonical once": Candidate(canonical=1, spelt=True, wide=True),
+        "FreeLB 2 spelt": Candidate("FreeLB", spelt=True),
+        "FreeLB 2 spelt wide canonical": Candidate("FreeLB", canonical=2, spelt=True, wide=True),
         "Last quarter": Candidate(last_quarter=True),
         "Last quarter canonical": Candidate(canonical=2, last_quarter=True),
     }
@@ -132,8 +140,9 @@ def _connection(setting: Setting, candidate: Candidate) -> Connection | None:
 
 
 def _canonical(candidate: Candidate, lexicon: Path | None) -> Canonical | None:
-    rounds = candidate.canonical
-    return Canonical(rounds=rounds, lexicon=lexicon) if rounds else None
+    if not (candidate.canonical or candidate.spelt):
+        return None
+    return Canonical(rounds=candidate.canonical, spelling=candidate.spelt, lexicon=lexicon)
 
 
 def places(setting: Setting) -> list[Place]:

@@ -1,8 +1,8 @@
 """Canonical text: each word is written as the most frequent of those that may stand for it.
 
 Synonyms that an attacker could exchange become the same word before the model sees them
-(synonym encoding; Wang et al., UAI 2021). No gradient and no cost, and every position in the new
-text is known in the user's own.
+(synonym encoding; Wang et al., UAI 2021). Misspellings can be undone first. No gradient and no
+cost, and every position in the new text is known in the user's own.
 """
 
 from bisect import bisect_left, bisect_right
@@ -10,11 +10,12 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from holdfast.errors import InputError
 from holdfast.record import read_note, write_note
 from holdfast.text.lexicon import Lexicon
+from holdfast.text.spelling import Spelling, spelling_of
 from holdfast.text.words import Words, like, split_words
 
 FILE_NAME = "canonical.json"
@@ -26,12 +27,15 @@ class Canonical:
     """Write every text in canonical form before it is tokenised, in training and in use."""
 
     rounds: int = 2
-    """How often a word is replaced by the most frequent of its substitutes."""
+    """How often a word is replaced by the most frequent of its substitutes; 0: only its spelling
+    is corrected."""
+    spelling: bool = False
+    """Read a word that nobody knows as the most frequent known word one letter away."""
     lexicon: Path | None = None
     """JSON file {word: [substitutes]}; none: the cached lexicon, or one built from WordNet."""
 
     def __post_init__(self) -> None:
-        _check_rounds(self.rounds)
+        _check_rounds(self.rounds, spelling=self.spelling)
 
 
 class Span(NamedTuple):
@@ -92,15 +96,20 @@ class CanonicalMap:
     """Checksum (sha256) of the lexicon."""
     rounds: int
     """How often a word was replaced by the most frequent of its substitutes."""
+    spelling: Spelling | None = None
+    """How words that nobody knows are corrected; none: they stay."""
 
     @classmethod
-    def fit(cls, texts: Iterable[str], lexicon: Lexicon, rounds: int = 2) -> "CanonicalMap":
+    def fit(
+        cls, texts: Iterable[str], lexicon: Lexicon, rounds: int = 2, *, spelling: bool = False
+    ) -> "CanonicalMap":
         """Count the words of the training texts and choose the word for each neighbourhood.
 
         A neighbourhood is a word with its neighbours in the symmetrised lexicon. Of words that
-        are equally frequent the first in the alphabet is chosen, so that the choice is one.
+        are equally frequent the first in the alphabet is chosen, so that the choice is one. All
+        words of the texts and of the lexicon are known to the `spelling`.
         """
-        _check_rounds(rounds)
+        _check_rounds(rounds, spelling=spelling)
         counts = Counter(word.text.lower() for text in texts for word in split_words(text))
         once = {
             word: min((word, *neighbours), key=lambda member: (-counts[member], member))
@@ -110,7 +119,13 @@ class CanonicalMap:
         for _ in range(rounds):
             chosen = {word: once[target] for word, target in chosen.items()}
         changed = {word: target for word, target in sorted(chosen.items()) if word != target}
-        return cls(changed, lexicon.sha256, rounds)
+        words = spelling_of(counts, lexicon.symmetric().neighbours) if spelling else None
+        return cls(changed, lexicon.sha256, rounds, words)
+
+    def target(self, word: str) -> str | None:
+        """Return how a word in lower case is written; none: as it is."""
+        corrected = None if self.spelling is None else self.spelling.corrected(word)
+        return self.mapping.get(corrected or word, corrected)
 
     def apply(self, text: str) -> CanonicalText:
         """Rewrite the words of `text`, each in its own case; all else stays as it is."""
@@ -118,7 +133,7 @@ class CanonicalMap:
         targets = {
             index: like(word.text, target)
             for index, word in enumerate(words.words)
-            if (target := self.mapping.get(word.text.lower())) is not None
+            if (target := self.target(word.text.lower())) is not None
         }
         rewritten = words.replaced(targets)
         spans = (Span(*rewritten.words[index][1:], *words.words[index][1:]) for index in targets)
@@ -126,11 +141,14 @@ class CanonicalMap:
 
     def save(self, folder: Path) -> None:
         """Write `canonical.json` into the folder of a checkpoint, entirely or not at all."""
-        content = {
+        content: dict[str, Any] = {
             "lexicon_sha256": self.lexicon,
             "rounds": self.rounds,
             "mapping": dict(self.mapping),
         }
+        if self.spelling is not None:
+            content["counts"] = dict(self.spelling.counts)
+            content["correct"] = sorted(self.spelling.correct)
         write_note(folder / FILE_NAME, FORMAT, content, indent=1)
 
     @classmethod
@@ -145,9 +163,14 @@ class CanonicalMap:
             isinstance(target, str) for target in mapping.values()
         ):
             raise InputError(f"{file} {otherwise}; save the model again.")
-        return cls(mapping, str(content.get("lexicon_sha256")), rounds)
+        counts, correct = content.get("counts"), content.get("correct")
+        words = None if counts is None else spelling_of(counts, correct or ())
+        return cls(mapping, str(content.get("lexicon_sha256")), rounds, words)
 
 
-def _check_rounds(rounds: int) -> None:
-    if rounds < 1:
-        raise InputError(f"Words were to be rewritten {rounds} times; expected 1 or more.")
+def _check_rounds(rounds: int, *, spelling: bool) -> None:
+    if rounds < (0 if spelling else 1):
+        raise InputError(
+            f"Words were to be rewritten {rounds} times; expected 1 or more, or 0 where only the "
+            "spelling is corrected."
+        )

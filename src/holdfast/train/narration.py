@@ -51,6 +51,9 @@ def tell_objective(config: TrainConfig, parts: EncodedParts, wording: Wording) -
         _log.info("batches: %s", balanced.describe())
     if wording.canonical is not None:
         _log.info("canonical text: %d words have another form", len(wording.canonical.mapping))
+        if wording.canonical.spelling is not None:
+            known = len(wording.canonical.spelling.counts)
+            _log.info("spelling: words one letter away from %d known ones are corrected", known)
     _log.info("kept: the checkpoint with the best validation %s", config.selected_by)
 
 

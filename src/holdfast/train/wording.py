@@ -16,7 +16,8 @@ def wording_of(examples: RunExamples, config: TrainConfig, lexicon: Lexicon | No
     if config.canonical is None or lexicon is None:
         return Wording(settings)
     texts = (text for example in examples.train for text in example.texts)
-    return Wording(settings, CanonicalMap.fit(texts, lexicon, config.canonical.rounds))
+    how = config.canonical
+    return Wording(settings, CanonicalMap.fit(texts, lexicon, how.rounds, spelling=how.spelling))
 
 
 def reworded(examples: RunExamples, wording: Wording) -> RunExamples:

@@ -1,0 +1,102 @@
+"""Spelling: which misspelling is read as which word, and that right words stay."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from holdfast.attack import recipes, run_attack
+from holdfast.data import Example
+from holdfast.errors import InputError
+from holdfast.text import Canonical, CanonicalMap, lexicon_of
+from holdfast.text.spelling import one_letter_away, spelling_of
+
+COUNTS = {"movie": 3, "moves": 9, "good": 5, "goods": 1, "great": 2, "it's": 4, "the": 90}
+SPELLING = spelling_of(COUNTS, ["mover", "great"])
+LEXICON = lexicon_of({"movie": ["film"], "great": ["grand"]}, "here")
+TEXTS = ["a film, the FILM and a film", "a movie that is great", "great"]
+
+
+@pytest.mark.parametrize(
+    ("word", "read"),
+    [
+        ("mvoie", "movie"),  # two neighbours exchanged
+        ("moie", "movie"),  # one left out
+        ("moviie", "movie"),  # one too many
+        ("movxe", "movie"),  # another one
+        ("mobie", "movie"),
+        ("moive", "movie"),
+        ("greaat", "great"),
+        ("movee", "moves"),  # both are one letter away, and this one is more frequent
+        ("movie", None),  # right, though "moves" is more frequent
+        ("mover", None),  # known to be right, though never seen
+        ("mvoiee", None),  # two letters away
+        ("goo", None),  # too short to tell
+        ("m0vie", None),  # a word of letters and signs is left to others
+        ("", None),
+        ("zzzz", None),
+    ],
+)
+def test_a_word_that_nobody_knows_is_read_as_its_neighbour(word: str, read: str | None) -> None:
+    assert SPELLING.corrected(word) == read
+
+
+def test_equally_frequent_neighbours_become_the_first_in_the_alphabet() -> None:
+    assert spelling_of({"coats": 1, "boats": 1}, ()).corrected("aoats") == "boats"
+
+
+@given(st.text(alphabet="abcxyz", min_size=4, max_size=8), st.data())
+def test_every_slip_of_one_letter_leads_back(word: str, data: st.DataObject) -> None:
+    slip = data.draw(st.sampled_from(sorted({w for w in one_letter_away(word) if len(w) > 3})))
+    found = spelling_of({word: 1}, ()).corrected(slip)
+    assert found == (None if slip == word else word)
+
+
+def test_a_misspelt_synonym_becomes_the_canonical_word_in_its_own_case() -> None:
+    made = CanonicalMap.fit(TEXTS, LEXICON, spelling=True)
+    assert made.apply("A mvoie, GREEAT and grannd; filn").text == "A film, GREAT and grannd; film"
+    assert made.apply("grand").text == "great"  # the lexicon knows it
+    plain = CanonicalMap.fit(TEXTS, LEXICON)
+    assert plain.apply("A mvoie").text == "A mvoie"
+
+
+def test_spelling_alone_leaves_synonyms_as_they_are() -> None:
+    made = CanonicalMap.fit(TEXTS, LEXICON, rounds=0, spelling=True)
+    assert made.mapping == {}
+    assert made.apply("the mvoie was a grand film").text == "the movie was a grand film"
+    with pytest.raises(InputError, match="0 where only the spelling"):
+        Canonical(rounds=0)
+    assert Canonical(rounds=0, spelling=True).spelling
+
+
+def test_spans_lead_back_to_the_misspelt_word() -> None:
+    found = CanonicalMap.fit(TEXTS, LEXICON, spelling=True).apply("one mvoie ends")
+    assert found.text == "one film ends"
+    assert found.to_original(4, 8) == (4, 9)
+
+
+def test_it_is_saved_and_loaded_with_the_map(tmp_path: Path) -> None:
+    made = CanonicalMap.fit(TEXTS, LEXICON, spelling=True)
+    made.save(tmp_path)
+    assert CanonicalMap.load(tmp_path) == made
+    CanonicalMap.fit(TEXTS, LEXICON).save(tmp_path)
+    loaded = CanonicalMap.load(tmp_path)
+    assert loaded is not None
+    assert loaded.spelling is None
+
+
+def test_an_attack_by_misspelling_meets_it() -> None:
+    """The victim that undoes one slip answers as if the text were untouched."""
+    from attack_tiny import victim
+    from text_tokenizers import wordpiece
+
+    texts = ["the film was good", "the picture was nice"]
+    words = lexicon_of({"film": ["movie"], "good": ["nice"]}, "here")
+    made = CanonicalMap.fit(texts, words, rounds=0, spelling=True)
+    reads = victim(wordpiece(), canonical=made)
+    examples = [Example("0", (texts[0],), int(reads.score([(texts[0],)]).argmax()))]
+    (outcome,) = run_attack(recipes.deepwordbug(), reads, examples, seed=0)
+    before, after = reads.score([(texts[0],)]), reads.score([("the flim was goood",)])
+    assert before.tolist() == after.tolist()
+    assert outcome.survived
