@@ -1,5 +1,6 @@
 """Spelling: which misspelling is read as which word, and that right words stay."""
 
+import dataclasses
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,9 @@ from holdfast.attack import recipes, run_attack
 from holdfast.data import Example
 from holdfast.errors import InputError
 from holdfast.text import Canonical, CanonicalMap, lexicon_of
-from holdfast.text.spelling import one_letter_away, spelling_of
+from holdfast.text.spelling import slips, spelling_of, whole_words
+from holdfast.train import DataConfig, TrainConfig
+from holdfast.train.lexicons import lexicons_of
 
 COUNTS = {"movie": 3, "moves": 9, "good": 5, "goods": 1, "great": 2, "it's": 4, "the": 90}
 SPELLING = spelling_of(COUNTS, ["mover", "great"])
@@ -28,11 +31,14 @@ TEXTS = ["a film, the FILM and a film", "a movie that is great", "great"]
         ("mobie", "movie"),
         ("moive", "movie"),
         ("greaat", "great"),
-        ("movee", "moves"),  # both are one letter away, and this one is more frequent
+        ("movee", "moves"),  # both have another letter there, and this one is more frequent
+        ("moevs", "moves"),
+        ("moer", "mover"),  # known to be right, and the letter is lost
         ("movie", None),  # right, though "moves" is more frequent
         ("mover", None),  # known to be right, though never seen
         ("mvoiee", None),  # two letters away
-        ("goo", None),  # too short to tell
+        ("goo", "good"),
+        ("gd", None),  # too short to tell
         ("m0vie", None),  # a word of letters and signs is left to others
         ("", None),
         ("zzzz", None),
@@ -42,20 +48,38 @@ def test_a_word_that_nobody_knows_is_read_as_its_neighbour(word: str, read: str 
     assert SPELLING.corrected(word) == read
 
 
+def test_an_exchange_explains_more_than_another_letter() -> None:
+    """Of 5 letters 4 pairs can be exchanged, and 125 letters can be others."""
+    assert spelling_of({"trial": 2, "treal": 30}, ()).corrected("tiral") == "trial"
+
+
+@pytest.mark.parametrize(
+    ("vocabulary", "words"),
+    [
+        (["[CLS]", "film", "##ing", "is", "good", "1990"], {"film", "good"}),
+        (["<s>", "Ġfilm", "ing", "Ġis", "ĠGood"], {"film", "good"}),
+        (["<s>", "▁film", "ing", "▁good"], {"film", "good"}),
+        ([], set()),
+    ],
+)
+def test_words_that_are_one_token_are_right(vocabulary: list[str], words: set[str]) -> None:
+    assert whole_words(vocabulary) == words
+
+
 def test_equally_frequent_neighbours_become_the_first_in_the_alphabet() -> None:
     assert spelling_of({"coats": 1, "boats": 1}, ()).corrected("aoats") == "boats"
 
 
 @given(st.text(alphabet="abcxyz", min_size=4, max_size=8), st.data())
 def test_every_slip_of_one_letter_leads_back(word: str, data: st.DataObject) -> None:
-    slip = data.draw(st.sampled_from(sorted({w for w in one_letter_away(word) if len(w) > 3})))
+    slip = data.draw(st.sampled_from(sorted({w for w, _ in slips(word) if len(w) > 3})))
     found = spelling_of({word: 1}, ()).corrected(slip)
     assert found == (None if slip == word else word)
 
 
 def test_a_misspelt_synonym_becomes_the_canonical_word_in_its_own_case() -> None:
     made = CanonicalMap.fit(TEXTS, LEXICON, spelling=True)
-    assert made.apply("A mvoie, GREEAT and grannd; filn").text == "A film, GREAT and grannd; film"
+    assert made.apply("A mvoie, GREEAT and grannd; filn").text == "A film, GREAT and great; film"
     assert made.apply("grand").text == "great"  # the lexicon knows it
     plain = CanonicalMap.fit(TEXTS, LEXICON)
     assert plain.apply("A mvoie").text == "A mvoie"
@@ -68,6 +92,21 @@ def test_spelling_alone_leaves_synonyms_as_they_are() -> None:
     with pytest.raises(InputError, match="0 where only the spelling"):
         Canonical(rounds=0)
     assert Canonical(rounds=0, spelling=True).spelling
+
+
+def test_spelling_alone_needs_no_lexicon(tmp_path: Path, monkeypatch) -> None:
+    def none(*_: object) -> None:
+        raise AssertionError("a lexicon was looked for")
+
+    monkeypatch.setattr("holdfast.train.lexicons.find_lexicon", none)
+    data = DataConfig(file=tmp_path / "own.csv")
+    config = TrainConfig("model", tmp_path, data, canonical=Canonical(rounds=0, spelling=True))
+    found = lexicons_of(config)
+    assert found.substitutes is None
+    assert found.canonical is not None
+    assert not found.canonical.neighbours
+    with pytest.raises(AssertionError, match="looked for"):
+        lexicons_of(dataclasses.replace(config, canonical=Canonical(rounds=1, spelling=True)))
 
 
 def test_spans_lead_back_to_the_misspelt_word() -> None:

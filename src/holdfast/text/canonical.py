@@ -9,6 +9,7 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,9 +31,10 @@ class Canonical:
     """How often a word is replaced by the most frequent of its substitutes; 0: only its spelling
     is corrected."""
     spelling: bool = False
-    """Read a word that nobody knows as the most frequent known word one letter away."""
+    """Read a word that nobody knows as the known word, one letter away, that was likely meant."""
     lexicon: Path | None = None
-    """JSON file {word: [substitutes]}; none: the cached lexicon, or one built from WordNet."""
+    """JSON file {word: [substitutes]}; none: the cached lexicon, or one built from WordNet. The
+    spelling alone needs none."""
 
     def __post_init__(self) -> None:
         _check_rounds(self.rounds, spelling=self.spelling)
@@ -101,13 +103,19 @@ class CanonicalMap:
 
     @classmethod
     def fit(
-        cls, texts: Iterable[str], lexicon: Lexicon, rounds: int = 2, *, spelling: bool = False
+        cls,
+        texts: Iterable[str],
+        lexicon: Lexicon,
+        rounds: int = 2,
+        *,
+        spelling: bool = False,
+        known: Iterable[str] = (),
     ) -> "CanonicalMap":
         """Count the words of the training texts and choose the word for each neighbourhood.
 
         A neighbourhood is a word with its neighbours in the symmetrised lexicon. Of words that
-        are equally frequent the first in the alphabet is chosen, so that the choice is one. All
-        words of the texts and of the lexicon are known to the `spelling`.
+        are equally frequent the first in the alphabet is chosen, so that the choice is one. To
+        the `spelling` all words of the texts and of the lexicon are right, and those `known`.
         """
         _check_rounds(rounds, spelling=spelling)
         counts = Counter(word.text.lower() for text in texts for word in split_words(text))
@@ -119,7 +127,8 @@ class CanonicalMap:
         for _ in range(rounds):
             chosen = {word: once[target] for word, target in chosen.items()}
         changed = {word: target for word, target in sorted(chosen.items()) if word != target}
-        words = spelling_of(counts, lexicon.symmetric().neighbours) if spelling else None
+        correct = chain(lexicon.symmetric().neighbours, known)
+        words = spelling_of(counts, correct) if spelling else None
         return cls(changed, lexicon.sha256, rounds, words)
 
     def target(self, word: str) -> str | None:

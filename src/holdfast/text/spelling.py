@@ -1,16 +1,22 @@
-"""Spelling: a word that nobody knows is read as the known word one letter away.
+"""Spelling: a word that nobody knows is read as the known word that most likely slipped.
 
 A misspelling makes of one token several that mean nothing, which is why it hurts so much. People
-read on because they know the word; here the words of the training texts are known.
+read on because they know the word. Here the words of the training texts are known, and those the
+tokenizer has a token for. This is the noisy channel of spelling correctors (Kernighan, Church and
+Gale, 1990) with a single slip:
+
+    argmax over w of  P(w) P(slip | w),   P(w) ~ count of w + 1/2.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-SHORTEST = 4
+SHORTEST = 3
 """Letters of a word that is corrected: shorter ones are one letter away from too many."""
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
+_BEGINS = ("Ġ", "▁")  # how tokenizers mark the token that begins a word
+_GOES_ON = "##"
 
 
 @dataclass(frozen=True)
@@ -18,41 +24,63 @@ class Spelling:
     """Which words are known, and how often each was seen."""
 
     counts: Mapping[str, int] = field(repr=False, hash=False)
-    """How often the training texts have a word; these are the corrections."""
+    """How often the training texts have a word."""
     correct: frozenset[str] = field(repr=False)
-    """Words that are right as they are, though training may not have seen them."""
+    """Words that are right as well, though training did not see them."""
 
     def corrected(self, word: str) -> str | None:
-        """Return the most frequent word one letter away; none where `word` is right or has none.
+        """Return the word that was most likely meant; none where it is right, or nobody knows.
 
-        One letter away: one left out, one too many, another one, or two neighbours exchanged. Of
-        words that are equally frequent the first in the alphabet is taken.
+        Of words that are equally likely the first in the alphabet is taken.
         """
-        if len(word) < SHORTEST or word in self.counts or word in self.correct:
+        if len(word) < SHORTEST or self.knows(word) or not word.isalpha():
             return None
-        return _nearest(self, word) if word.isalpha() else None
+        return _likeliest(self, word)
+
+    def knows(self, word: str) -> bool:
+        """Whether a word is right as it is."""
+        return word in self.counts or word in self.correct
 
 
 @lru_cache(maxsize=1 << 16)  # attackers come back to the same misspellings
-def _nearest(spelling: Spelling, word: str) -> str | None:
-    counts = spelling.counts
-    known = {other for other in one_letter_away(word) if other in counts}
-    return min(known, key=lambda other: (-counts[other], other), default=None)
+def _likeliest(spelling: Spelling, word: str) -> str | None:
+    scores: dict[str, float] = {}
+    for meant, chance in slips(word):
+        if spelling.knows(meant):
+            score = (spelling.counts.get(meant, 0) + 0.5) * chance
+            scores[meant] = max(score, scores.get(meant, 0.0))
+    return min(scores, key=lambda meant: (-scores[meant], meant), default=None)
 
 
-def one_letter_away(word: str) -> Iterator[str]:
-    """Yield every string that one slip of a letter makes of `word`, some more than once."""
-    cuts = [(word[:at], word[at:]) for at in range(len(word) + 1)]
-    for before, after in cuts:
-        yield from (before + letter + after for letter in _LETTERS)
+def slips(word: str) -> Iterator[tuple[str, float]]:
+    """Yield what `word` may have been before one slip, and P(slip | that word).
+
+    Two neighbours exchanged, a letter lost, one too many, another one: each kind is as likely as
+    the others, and within a kind each place and each letter. So a word that an exchange explains is
+    likelier than one of the many that another letter explains.
+    """
+    size, choices = len(word), len(_LETTERS)
+    for at in range(size + 1):
+        before, after = word[:at], word[at:]
+        for letter in _LETTERS:
+            yield before + letter + after, 1 / (size + 1)
         if after:
-            yield before + after[1:]
-            yield from (before + letter + after[1:] for letter in _LETTERS)
+            yield before + after[1:], 1 / (choices * size)
+            for letter in _LETTERS:
+                yield before + letter + after[1:], 1 / ((choices - 1) * size)
         if len(after) > 1:
-            yield before + after[1] + after[0] + after[2:]
+            yield before + after[1] + after[0] + after[2:], 1 / (size - 1)
 
 
 def spelling_of(counts: Mapping[str, int], correct: Iterable[str]) -> Spelling:
     """Return the spelling of texts whose words were counted, in lower case."""
     seen = {word: count for word, count in sorted(counts.items()) if word.isalpha()}
     return Spelling(seen, frozenset(word for word in correct if word not in seen))
+
+
+def whole_words(vocabulary: Iterable[str]) -> frozenset[str]:
+    """Return the words that a tokenizer reads as one token, in lower case."""
+    tokens = list(vocabulary)
+    marked = [token[1:] for token in tokens if token.startswith(_BEGINS)]
+    whole = marked or [token for token in tokens if not token.startswith(_GOES_ON)]
+    return frozenset(word.lower() for word in whole if word.isalpha() and len(word) >= SHORTEST)

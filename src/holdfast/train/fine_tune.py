@@ -126,8 +126,9 @@ def _encode(
     examples: RunExamples, config: TrainConfig, lexicons: Lexicons, classifier: Classifier
 ) -> tuple[EncodedParts, Wording]:
     """Word the examples, tokenise them, find the substitutes of their words."""
-    wording = wording_of(examples, config, lexicons.canonical)
-    worded, tokenizer = reworded(examples, wording), classifier.tokenizer
+    tokenizer = classifier.tokenizer
+    wording = wording_of(examples, config, lexicons.canonical, tokenizer.get_vocab())
+    worded = reworded(examples, wording)
     parts = encode_parts(worded, tokenizer, config, lexicons.substitutes)
     classifier.check_length(parts.longest)
     return parts, wording

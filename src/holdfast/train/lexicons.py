@@ -2,8 +2,10 @@
 
 from dataclasses import dataclass
 
-from holdfast.text import Lexicon, find_lexicon
+from holdfast.text import Canonical, Lexicon, find_lexicon, lexicon_of
 from holdfast.train.config import TrainConfig
+
+NO_WORDS = lexicon_of({}, "no lexicon")
 
 
 @dataclass(frozen=True)
@@ -22,11 +24,21 @@ class Lexicons:
 def lexicons_of(config: TrainConfig, given: Lexicon | None = None) -> Lexicons:
     """Read the lexicons; `given` stands in for what `config.substitutions` names."""
     canonical = config.canonical
-    own = None if canonical is None else canonical.lexicon
     shared = None
-    if config.needs_substitutes or (canonical is not None and own is None):
+    if config.needs_substitutes or (canonical is not None and _looks_up(canonical)):
         shared = find_lexicon(config.substitutions.lexicon) if given is None else given
     return Lexicons(
         substitutes=shared if config.needs_substitutes else None,
-        canonical=None if canonical is None else find_lexicon(own) if own is not None else shared,
+        canonical=None if canonical is None else _canonical(canonical, shared),
     )
+
+
+def _looks_up(canonical: Canonical) -> bool:
+    """Whether the canonical form needs a lexicon that it does not name; its spelling does not."""
+    return canonical.rounds > 0 and canonical.lexicon is None
+
+
+def _canonical(canonical: Canonical, shared: Lexicon | None) -> Lexicon:
+    if canonical.lexicon is not None:
+        return find_lexicon(canonical.lexicon)
+    return NO_WORDS if shared is None else shared

@@ -1,23 +1,34 @@
 """How a run words its texts: settings and canonical form, fitted to its training examples."""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from holdfast.data import Example
 from holdfast.text import CanonicalMap, Lexicon, Wording
 from holdfast.text.settings import TextSettings
+from holdfast.text.spelling import whole_words
 from holdfast.train.config import TrainConfig
 from holdfast.train.examples import RunExamples
 
 
-def wording_of(examples: RunExamples, config: TrainConfig, lexicon: Lexicon | None) -> Wording:
-    """Return the wording of a run; the words of its training examples are counted, no others."""
+def wording_of(
+    examples: RunExamples,
+    config: TrainConfig,
+    lexicon: Lexicon | None,
+    vocabulary: Iterable[str] = (),
+) -> Wording:
+    """Return the wording of a run; the words of its training examples are counted, no others.
+
+    Words for which the tokenizer's `vocabulary` has a token are spelt right.
+    """
     settings = TextSettings(config.data.max_length, config.substitutions.mode)
     if config.canonical is None or lexicon is None:
         return Wording(settings)
     texts = (text for example in examples.train for text in example.texts)
     how = config.canonical
-    return Wording(settings, CanonicalMap.fit(texts, lexicon, how.rounds, spelling=how.spelling))
+    known = whole_words(vocabulary) if how.spelling else ()
+    made = CanonicalMap.fit(texts, lexicon, how.rounds, spelling=how.spelling, known=known)
+    return Wording(settings, made)
 
 
 def reworded(examples: RunExamples, wording: Wording) -> RunExamples:
