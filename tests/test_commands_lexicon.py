@@ -90,6 +90,17 @@ def test_wordnet_is_built_and_kept(
     assert answer(capsys)["lexicon"] == found["lexicon"]
 
 
+def test_a_file_and_wordnet_are_joined(
+    tmp_path: Path, file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    alone = answer(capsys, "--file", str(file), "--word", "film")["substitutes"]
+    folder = write_wordnet(tmp_path / "wordnet")
+    both = answer(capsys, "--file", str(file), "--wordnet", str(folder), "--word", "film")
+    assert both["substitutes"][: len(alone)] == alone  # its own come first
+    assert {"celluloid", "shoot", "movie", "picture"} <= set(both["substitutes"])
+    assert len(set(both["substitutes"])) == len(both["substitutes"])
+
+
 def test_a_wordnet_that_is_found_is_used_unkept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -119,7 +130,7 @@ def test_the_published_file_is_known_by_its_checksum() -> None:
         (["--wordnet"], "apt install wordnet-base"),
         (["--wordnet", "nowhere"], "nowhere does not hold WordNet's files"),
         (["--file", "nowhere.json"], "nowhere.json cannot be read"),
-        (["--file", "a.json", "--wordnet"], "give one of them"),
+        (["--file", "nowhere.json", "--wordnet", "nowhere"], "nowhere does not hold WordNet's"),
         (["--flie", "a.json"], "did you mean --file?"),
     ],
 )

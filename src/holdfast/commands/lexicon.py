@@ -39,7 +39,7 @@ class LexiconOptions:
     """Check this JSON file {word: [substitutes]} and keep a copy for all runs."""
     wordnet: str | None = None
     """Build from WordNet's files in this folder and keep it for all runs; without a folder, or with
-    auto, from where they are found."""
+    auto, from where they are found. With a file as well: both joined."""
     word: str | None = None
     """Show the substitutes of this word."""
 
@@ -90,12 +90,13 @@ def _with_folder(argv: Sequence[str]) -> list[str]:
 
 def _chosen(options: LexiconOptions) -> Lexicon | None:
     """Return the lexicon used from now on; None where there is none and none was needed."""
-    if options.file is not None and options.wordnet is not None:
-        raise InputError("--file and --wordnet each make the lexicon; give one of them.")
+    made = None if options.wordnet is None else _of_wordnet(options.wordnet)
     if options.file is not None:
-        return _kept_file(options.file)
-    if options.wordnet is not None:
-        return _kept_wordnet(None if options.wordnet == ANYWHERE else Path(options.wordnet))
+        own = read_lexicon(options.file)  # refuses it before the one in use is replaced
+        both = None if made is None else own.joined(made).json().encode()
+        return _kept(both or options.file.read_bytes())
+    if made is not None:
+        return _kept(made.json().encode())
     try:
         return find_lexicon()
     except InputError:
@@ -104,15 +105,10 @@ def _chosen(options: LexiconOptions) -> Lexicon | None:
         return None
 
 
-def _kept_file(path: Path) -> Lexicon:
-    read_lexicon(path)  # refuses it before the one in use is replaced
-    return _kept(path.read_bytes())
-
-
-def _kept_wordnet(folder: Path | None) -> Lexicon:
-    found = find_wordnet(folder)
+def _of_wordnet(folder: str) -> Lexicon:
+    found = find_wordnet(None if folder == ANYWHERE else Path(folder))
     _note(f"Reading WordNet in {found}.")
-    return _kept(wordnet_lexicon(found).json().encode())
+    return wordnet_lexicon(found)
 
 
 def _kept(content: bytes) -> Lexicon:
