@@ -188,6 +188,17 @@ def test_a_record_is_run_again_and_lands_in_its_interval(place, tmp_path):
     assert len(list((tmp_path / "again").glob("*/run.json"))) == 1  # trained once for all of them
 
 
+def test_files_that_other_attacks_of_its_suite_read_do_not_stop_a_record(place, tmp_path):
+    """A record names all files of its suite; pwws_rift has no use for WordNet."""
+    reproduce(REPRODUCTIONS["imbert-table3"], setting(place))
+    record = read_record(place / "out/records/BERT/0/sst2/pwws_rift-0.json")
+    material = {**record.config["material"], "wordnet": str(tmp_path / "gone")}
+    config = {**record.config, "material": material}
+    file = write_record(dataclasses.replace(record, config=config), tmp_path / "beside.json")
+    again = run_again(file, wanted(place, output=tmp_path, model=None, data=None))
+    assert again.holds
+
+
 def test_a_record_that_was_tampered_with_is_found_out(place, tmp_path):
     reproduce(REPRODUCTIONS["rift-figure3"], setting(place))
     file = place / "out" / "records" / "Standard" / "0" / "features.json"

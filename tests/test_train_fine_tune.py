@@ -365,6 +365,23 @@ def test_a_folder_of_another_run(run, root):
     refused(given, r"another run: .*optimisation.epochs was 2.0 and is 3.0.*seed was 0 and is 9")
 
 
+def test_a_run_of_a_version_with_fewer_settings_is_the_same_run(run, root):
+    """A setting that is new, at its default, changes nothing."""
+    file, data = run.output / "config.json", {"held_out_file": root / "held_out.csv"}
+    before = file.read_text(encoding="utf-8")
+    known = json.loads(before)
+    del known["config"]["optimisation"]["by_length"]
+    file.write_text(json.dumps(known), encoding="utf-8")
+    try:
+        same = config(root, run.output, data=data, connection=CONNECTION)
+        assert fine_tune(same, progress=False).already_done
+        longer = dataclasses.replace(same.optimisation, by_length=True)
+        other = dataclasses.replace(same, optimisation=longer)
+        refused(other, "optimisation.by_length was False and is True")
+    finally:
+        file.write_text(before, encoding="utf-8")
+
+
 def test_a_model_that_does_not_exist_is_told_before_another_run(run, root):
     refused(config(root, run.output, model="./nowhere"), "no checkpoint folder nowhere")
 

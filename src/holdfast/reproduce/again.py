@@ -5,7 +5,7 @@ import hashlib
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from holdfast.attack import Material
 from holdfast.errors import InputError, RunFailed
@@ -15,8 +15,10 @@ from holdfast.reproduce.cell import Probed
 from holdfast.reproduce.resources import Wanted, find_setting
 from holdfast.reproduce.run import Say, Workshop
 from holdfast.reproduce.samples import sample_folder
+from holdfast.text import Canonical, Substitutions
 from holdfast.train import TrainConfig, fine_tune
 
+T = TypeVar("T", Substitutions, Canonical)
 Measured = CleanCell | AttackCell | AdvGLUECell
 KINDS = ("CleanCell", "AttackCell", "AdvGLUECell")
 TIMED = ("latency_ms", "memory_mib")
@@ -109,16 +111,21 @@ def _trained(record: RunRecord, wanted: Wanted) -> RunRecord:
     data = config.data
     if wanted.data is not None and data.folder is not None and not data.folder.is_dir():
         data = dataclasses.replace(data, folder=wanted.data)
-    lexicon = _moved("lexicon", config.substitutions.lexicon, wanted)
     moved = dataclasses.replace(
         config,
         model=wanted.model or config.model,
         data=data,
-        substitutions=dataclasses.replace(config.substitutions, lexicon=lexicon),
+        substitutions=_with_lexicon(config.substitutions, wanted),
+        canonical=None if config.canonical is None else _with_lexicon(config.canonical, wanted),
         output=_folder(record, wanted),
     )
     fine_tune(moved, progress=False)
     return read_record(moved.output / "run.json")
+
+
+def _with_lexicon(settings: T, wanted: Wanted) -> T:
+    """Return settings whose lexicon is where it is now."""
+    return dataclasses.replace(settings, lexicon=_moved("lexicon", settings.lexicon, wanted))
 
 
 def _evaluated(record: RunRecord, wanted: Wanted) -> RunRecord:
@@ -157,7 +164,7 @@ def _suite(cell: Measured, wanted: Wanted) -> Suite:
         file=reading.file,
         texts=reading.texts or ("text",),
         label=reading.label,
-        material=_material(attacked.material, wanted) if attacked else Material(),
+        material=_material(attacked, wanted) if attacked else Material(),
         moving=attacked.moving if attacked else "last",
         adaptive=False,
         stability=bool(attacked and attacked.stability),
@@ -166,10 +173,11 @@ def _suite(cell: Measured, wanted: Wanted) -> Suite:
     )
 
 
-def _material(material: Material, wanted: Wanted) -> Material:
-    """Return the files an attack reads, where they are now."""
-    found = {name: _moved(name, path, wanted) for name, path in vars(material).items()}
-    return Material(**found)
+def _material(cell: AttackCell, wanted: Wanted) -> Material:
+    """Return the files an attack reads, where they are now; its suite had others beside it."""
+    unused = cell.material.unused_by(cell.attack)
+    given = {name: path for name, path in vars(cell.material).items() if name not in unused}
+    return Material(**{name: _moved(name, path, wanted) for name, path in given.items()})
 
 
 def _moved(name: str, path: Path | None, wanted: Wanted) -> Path | None:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.errors import InputError
+from holdfast.record import decode, encode
 from holdfast.train.checkpoint import (
     complete_checkpoints,
     discard_incomplete,
@@ -24,6 +25,7 @@ from holdfast.train.checkpoint import (
     relocate,
     write_atomically,
 )
+from holdfast.train.config import TrainConfig
 
 Json = dict[str, Any]
 
@@ -80,7 +82,7 @@ class RunFolder:
 
     def differences(self, identity: Json) -> list[str]:
         """Return in words where the folder's run differs from the one `identity` describes."""
-        there = dict(_leaves(_without_place(_read(self.config))))
+        there = dict(_leaves(_without_place(_completed(_read(self.config)))))
         here = dict(_leaves(_without_place(identity)))
         names = [name for name in {**here, **there} if here.get(name) != there.get(name)]
         told = [_difference(name, there.get(name), here.get(name)) for name in names]
@@ -142,6 +144,15 @@ def _read(path: Path) -> Json:
     except ValueError as error:
         raise InputError(f"{path} is not the JSON of a run; choose another folder.") from error
     return value
+
+
+def _completed(identity: Json) -> Json:
+    """Return the identity with settings that its version did not know yet, at their defaults."""
+    try:
+        config: TrainConfig = decode(TrainConfig, identity["config"], where="the configuration")
+    except (InputError, KeyError):
+        return identity  # what is wrong with it shows as a difference
+    return {**identity, "config": encode(config)}
 
 
 def _without_place(identity: Json) -> Json:
