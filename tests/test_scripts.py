@@ -1,0 +1,122 @@
+"""The scripts behind docs/results: what is run once, what is held out, what is chosen."""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from holdfast.record import Metric, RunRecord
+from holdfast.reproduce import Setting
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture(autouse=True)
+def scripts(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "scripts"))
+    yield
+    for name in ("campaign", "choose", "development"):
+        sys.modules.pop(name, None)
+
+
+# -- campaign -------------------------------------------------------------------------------------
+
+
+def test_an_order_names_model_study_seeds_and_rows():
+    from campaign import order_of
+
+    order = order_of("e5-small:imbert-sst2:0,2:BERT,Layer 4-6")
+    assert (order.model, order.study.name) == ("e5-small", "imbert-sst2")
+    assert (order.seeds, order.rows) == ({0, 2}, {"BERT", "Layer 4-6"})
+    with pytest.raises(argparse.ArgumentTypeError, match="is no order; expected MODEL:STUDY"):
+        order_of("bert:imbert-sst2:0")
+
+
+def test_a_cell_that_is_ordered_twice_is_run_once(monkeypatch, tmp_path):
+    """Two processes in one folder would spoil each other's files."""
+    import campaign
+
+    def setting_of(study, model, options):
+        return Setting(model=model, output=tmp_path / model / study.name, budget=study.budget)
+
+    monkeypatch.setattr(campaign, "setting_of", setting_of)
+    texts = ("e5-small:imbert-sst2:1,0:BERT,EX-BERT", "e5-small:imbert-sst2:0,1:BERT")
+    options = argparse.Namespace(orders=[campaign.order_of(text) for text in texts])
+    found = [(cell.row, cell.seed) for _, cell in campaign.tasks_of(options)]
+    assert sorted(found) == [("BERT", 0), ("BERT", 1), ("EX-BERT", 0), ("EX-BERT", 1)]
+    assert [seed for _, seed in found] == [0, 0, 1, 1]  # seed by seed
+
+
+# -- development ----------------------------------------------------------------------------------
+
+
+def rows(path: Path) -> list[str]:
+    return [json.loads(line)["sentence"] for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def test_no_phrase_of_a_held_out_sentence_is_trained_on(monkeypatch, tmp_path):
+    import development
+
+    monkeypatch.setattr(development, "HELD", 2)
+    long = [" ".join(f"{name}{n}" for n in range(14)) for name in "abcde"]
+    texts = [*long, "a3 a4", "b0", "c1 c2 c3", "d5 d7", "e13 "]
+    given = [{"sentence": text, "label": 0} for text in texts]
+    development.write(tmp_path / "data/sst2/train.jsonl", given)
+    development.sst2(tmp_path / "data", tmp_path / "out")
+    held = rows(tmp_path / "out/sst2/validation.jsonl")
+    left = rows(tmp_path / "out/sst2/train.jsonl")
+    assert len(held) == 2
+    assert set(held) <= set(long)
+    for sentence in held:
+        assert not any(f" {text.strip()} " in f" {sentence} " for text in left)
+    assert "d5 d7" in left  # no run of words of any sentence
+    assert len(left) >= len(texts) - 4
+
+
+# -- choose ---------------------------------------------------------------------------------------
+
+
+def scored(clean: float, *attacked: float) -> dict[str, float]:
+    names = ("pwws_rift", "genetic_jia", "pwws_ren")[: len(attacked)]
+    return {"clean": clean, **dict(zip(names, attacked, strict=True))}
+
+
+def test_the_best_under_its_worst_attack_within_a_point_is_chosen():
+    from choose import choose
+
+    found = {
+        "Plain": scored(0.90, 0.20, 0.10, 0.30),
+        "strong but costly": scored(0.88, 0.60, 0.60, 0.60),
+        "strong under one": scored(0.90, 0.70, 0.05, 0.70),
+        "better": scored(0.8901, 0.25, 0.25, 0.30),
+        "half measured": scored(0.91, 0.90),
+    }
+    assert choose(found) == "better"
+    del found["better"]
+    assert choose(found) == "Plain"
+
+
+def test_accuracies_are_read_from_records():
+    from choose import accuracies
+
+    def record(attack: str | None, name: str, value: float) -> RunRecord:
+        return RunRecord(
+            kind="evaluation",
+            model="Plain",
+            task="sst2",
+            seed=0,
+            config={},
+            attack=attack,
+            metrics=(Metric(name, value),),
+        )
+
+    found = accuracies(
+        [
+            record(None, "accuracy", 0.9),
+            record("pwws_ren", "accuracy_under_attack", 0.3),
+            record("pwws_ren", "success_rate", 0.6),
+        ]
+    )
+    assert found == {"Plain": {"clean": 0.9, "pwws_ren": 0.3}}
