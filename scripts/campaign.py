@@ -208,6 +208,8 @@ def main() -> None:
     parser.add_argument("--list", action="store_true", help="only say what would be run")
     parser.add_argument("--pack", type=Path, default=None)
     options = parser.parse_args()
+    if options.development is None and any(o.study.development for o in options.orders):
+        parser.error("a search needs --development, the folder that development.py makes")
     began = time.time()
     # of texts this short its attention takes twice the time of the other kernels
     torch.backends.cuda.enable_cudnn_sdp(False)

@@ -4,12 +4,14 @@
 
 Prints for each task an order for campaign.py: plain fine-tuning and the candidate that keeps most
 under the worst of the attacks that exchange words, among those that lose at most a point on clean
-development examples. Misspellings, which nothing here was made against, do not choose.
+development examples; means over seeds. Misspellings do not choose: they stand beside the others.
 """
 
 import argparse
+import shlex
 from collections import defaultdict
 from pathlib import Path
+from statistics import mean
 
 from holdfast.record import RunRecord, find_records
 from holdfast.reproduce.strongest import TASKS
@@ -20,23 +22,25 @@ PLAIN, LOSS = "Plain", 0.01
 
 def accuracies(records: list[RunRecord]) -> dict[str, dict[str, float]]:
     """Return model to attack to accuracy; "clean" is an attack that changes nothing."""
-    found: dict[str, dict[str, float]] = defaultdict(dict)
+    found: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for record in records:
         wanted = "accuracy" if record.attack is None else "accuracy_under_attack"
-        for metric in record.metrics:
-            if record.kind == "evaluation" and metric.name == wanted and metric.value is not None:
-                found[record.model][record.attack or "clean"] = metric.value
-    return found
+        metric = record.metric(wanted) if record.kind == "evaluation" else None
+        if metric is not None and metric.value is not None:
+            found[record.model][record.attack or "clean"].append(metric.value)
+    return {
+        model: {attack: mean(values) for attack, values in scores.items()}
+        for model, scores in found.items()
+    }
 
 
 def choose(found: dict[str, dict[str, float]]) -> str:
     """Return the candidate that keeps most under its worst attack and is clean enough."""
-    least = found[PLAIN]["clean"] - LOSS
-    allowed = [
-        model
-        for model, scores in found.items()
-        if scores.keys() >= {"clean", *CHOOSING} and scores["clean"] >= least
-    ]
+    whole = {m: scores for m, scores in found.items() if scores.keys() >= {"clean", *CHOOSING}}
+    if PLAIN not in whole:
+        raise SystemExit(f"The search has not measured {PLAIN} yet, which the others are held to.")
+    least = whole[PLAIN]["clean"] - LOSS
+    allowed = [model for model, scores in whole.items() if scores["clean"] >= least]
     return max(allowed, key=lambda model: min(found[model][attack] for attack in CHOOSING))
 
 
@@ -52,7 +56,8 @@ def main() -> None:
         if folder.is_dir():
             records = [record for _, record in find_records([folder]).records]
             rows = dict.fromkeys((PLAIN, choose(accuracies(records))))
-            print(f"{options.model}:strongest-{task}:{options.seeds}:{','.join(rows)}")
+            order = f"{options.model}:strongest-{task}:{options.seeds}:{','.join(rows)}"
+            print(shlex.quote(order))
 
 
 if __name__ == "__main__":

@@ -34,21 +34,27 @@ def write(path: Path, rows: Iterable[Row]) -> None:
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
 
 
-def phrases(sentence: str) -> Iterator[str]:
-    """Yield every run of words of a sentence."""
+def phrases(sentence: str, shortest: int = 1) -> Iterator[str]:
+    """Yield every run of words of a sentence, from so many words on."""
     words = sentence.split()
     for start in range(len(words)):
-        for end in range(start + 1, len(words) + 1):
+        for end in range(start + shortest, len(words) + 1):
             yield " ".join(words[start:end])
 
 
 def sst2(data: Path, output: Path) -> None:
-    """Hold sentences out, with every phrase of theirs: the training split has both."""
+    """Hold texts out, with every row that lies in one or around one: the split has phrases."""
     rows = read(data / "sst2/train.jsonl")
     long = [row for row in rows if len(row["sentence"].split()) >= SHORTEST]
     held = random.Random(0).sample(long, HELD)
-    known = {phrase for row in held for phrase in phrases(row["sentence"])}
-    left = (row for row in rows if " ".join(row["sentence"].split()) not in known)
+    inside = {phrase for row in held for phrase in phrases(row["sentence"])}
+    texts = {" ".join(row["sentence"].split()) for row in held}
+    left = (
+        row
+        for row in rows
+        if " ".join(row["sentence"].split()) not in inside
+        and texts.isdisjoint(phrases(row["sentence"], SHORTEST))
+    )
     write(output / "sst2/train.jsonl", left)
     write(output / "sst2/validation.jsonl", held)
 

@@ -9,6 +9,7 @@ import pytest
 from reproduce_tiny import LEXICON, prepare, setting
 
 from holdfast.commands.reproduce_text import again_text
+from holdfast.data import evaluation_split, find_task, read_split
 from holdfast.errors import InputError
 from holdfast.record import Metric, RunRecord, read_record
 from holdfast.reproduce import REPRODUCTIONS, Again, reproduce, result_of
@@ -98,6 +99,35 @@ def test_other_files_than_a_finished_cell_had_are_refused(recipe, change, named,
     with pytest.raises(InputError, match=rf"measured with another {named}.*another output folder"):
         refuse_other_files(other, [cell])
     assert not is_done(other, cell)
+
+
+def test_test_examples_are_read_where_a_task_has_validation_examples_too(place, tmp_path):
+    """What was chosen by the validation examples must not be reported on them."""
+    data = tmp_path / "data"
+    (data / "snli").mkdir(parents=True)
+    for split in ("validation", "test"):
+        row = {"premise": f"a {split}", "hypothesis": "b", "label": 0}
+        (data / "snli" / f"{split}.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
+    at = dataclasses.replace(setting(place, output=tmp_path / "out"), data=data)
+    folder = sample_folder(at, "snli", "test")
+    task = find_task("snli")
+    (found,) = read_split(task, evaluation_split(task, folder), folder).examples
+    assert found.texts[0] == "a test"
+    assert sample_folder(at, "snli", "published") == data
+    assert sample_folder(at, "sst2", "test") == data  # its test labels are not public
+    assert all(c.measure.sample == "test" for c in REPRODUCTIONS["strongest"].cells(at))
+
+
+def test_another_lexicon_of_the_defence_is_another_cell(place, tmp_path):
+    joined = tmp_path / "joined.json"
+    joined.write_text('{"good": ["nice"]}', encoding="utf-8")
+    at = dataclasses.replace(setting(place, output=tmp_path / "out", budget=FULL), joined=joined)
+    cells = REPRODUCTIONS["strongest"].cells(at)
+    cell = next(c for c in cells if c.row == "Plain wide canonical")
+    note_done(at, cell)
+    assert is_done(at, cell)
+    joined.write_text('{"good": ["fine"]}', encoding="utf-8")
+    assert not is_done(at, cell)
 
 
 def test_a_sample_is_written_anew_from_another_file(place, tmp_path):

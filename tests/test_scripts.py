@@ -61,18 +61,20 @@ def test_no_phrase_of_a_held_out_sentence_is_trained_on(monkeypatch, tmp_path):
 
     monkeypatch.setattr(development, "HELD", 2)
     long = [" ".join(f"{name}{n}" for n in range(14)) for name in "abcde"]
-    texts = [*long, "a3 a4", "b0", "c1 c2 c3", "d5 d7", "e13 "]
+    around = [f"and {text}" for text in long]
+    texts = [*long, *around, "a3 a4", "b0", "c1 c2 c3", "d5 d7", "e13 "]
     given = [{"sentence": text, "label": 0} for text in texts]
     development.write(tmp_path / "data/sst2/train.jsonl", given)
     development.sst2(tmp_path / "data", tmp_path / "out")
     held = rows(tmp_path / "out/sst2/validation.jsonl")
     left = rows(tmp_path / "out/sst2/train.jsonl")
     assert len(held) == 2
-    assert set(held) <= set(long)
+    assert set(held) <= {*long, *around}
     for sentence in held:
         assert not any(f" {text.strip()} " in f" {sentence} " for text in left)
+        assert not any(f" {sentence} " in f" {text.strip()} " for text in left)
     assert "d5 d7" in left  # no run of words of any sentence
-    assert len(left) >= len(texts) - 4
+    assert len(left) >= len(texts) - 6
 
 
 # -- choose ---------------------------------------------------------------------------------------
@@ -96,6 +98,9 @@ def test_the_best_under_its_worst_attack_within_a_point_is_chosen():
     assert choose(found) == "better"
     del found["better"]
     assert choose(found) == "Plain"
+    del found["Plain"]
+    with pytest.raises(SystemExit, match="has not measured Plain yet"):
+        choose(found)
 
 
 def test_accuracies_are_read_from_records():
@@ -115,8 +120,9 @@ def test_accuracies_are_read_from_records():
     found = accuracies(
         [
             record(None, "accuracy", 0.9),
-            record("pwws_ren", "accuracy_under_attack", 0.3),
+            record("pwws_ren", "accuracy_under_attack", 0.2),
+            record("pwws_ren", "accuracy_under_attack", 0.4),  # another seed
             record("pwws_ren", "success_rate", 0.6),
         ]
     )
-    assert found == {"Plain": {"clean": 0.9, "pwws_ren": 0.3}}
+    assert found == {"Plain": {"clean": 0.9, "pwws_ren": pytest.approx(0.3)}}

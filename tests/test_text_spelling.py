@@ -1,6 +1,7 @@
 """Spelling: which misspelling is read as which word, and that right words stay."""
 
 import dataclasses
+import json
 from pathlib import Path
 
 import pytest
@@ -40,6 +41,7 @@ TEXTS = ["a film, the FILM and a film", "a movie that is great", "great"]
         ("goo", "good"),
         ("gd", None),  # too short to tell
         ("m0vie", None),  # a word of letters and signs is left to others
+        ("mövie", None),  # letters beyond a to z are not taken for slips
         ("", None),
         ("zzzz", None),
     ],
@@ -64,6 +66,11 @@ def test_an_exchange_explains_more_than_another_letter() -> None:
 )
 def test_words_that_are_one_token_are_right(vocabulary: list[str], words: set[str]) -> None:
     assert whole_words(vocabulary) == words
+
+
+def test_of_two_like_letters_either_may_be_lost() -> None:
+    """Twice the ways make up for fewer counts: 2 x 4 against 7."""
+    assert spelling_of({"better": 4, "bexter": 7}, ()).corrected("beter") == "better"
 
 
 def test_equally_frequent_neighbours_become_the_first_in_the_alphabet() -> None:
@@ -119,6 +126,12 @@ def test_it_is_saved_and_loaded_with_the_map(tmp_path: Path) -> None:
     made = CanonicalMap.fit(TEXTS, LEXICON, spelling=True)
     made.save(tmp_path)
     assert CanonicalMap.load(tmp_path) == made
+    file = tmp_path / "canonical.json"
+    content = json.loads(file.read_text(encoding="utf-8"))
+    assert content["format"] == 2  # a version that knows no spelling refuses it
+    file.write_text(json.dumps({**content, "counts": 3}), encoding="utf-8")
+    with pytest.raises(InputError, match="does not say which words are known"):
+        CanonicalMap.load(tmp_path)
     CanonicalMap.fit(TEXTS, LEXICON).save(tmp_path)
     loaded = CanonicalMap.load(tmp_path)
     assert loaded is not None

@@ -184,9 +184,11 @@ def _moved(name: str, path: Path | None, wanted: Wanted) -> Path | None:
     """Return a file of a record; where it has gone, the one that `wanted` names or holds."""
     if path is None or path.exists():
         return path
+    if wanted.data is not None:  # a run may have two lexicons, so its name tells
+        same = wanted.data / "substitutions" / path.name
+        if same.exists():
+            return same
     given: Path | None = getattr(wanted, name, None)
-    if given is None and wanted.data is not None:
-        given = wanted.data / "substitutions" / path.name
     return path if given is None else given
 
 
@@ -196,7 +198,7 @@ def _data(reading: Reading, wanted: Wanted) -> Path | None:
     if folder is None or folder.is_dir() or wanted.data is None:
         return folder
     kind = folder.name if folder.parent.name == "samples" else ""
-    if kind in ("covered", "textfooler"):
+    if kind in ("test", "covered", "textfooler"):
         return sample_folder(find_setting(wanted), reading.task, kind)  # type: ignore[arg-type]
     return wanted.data
 

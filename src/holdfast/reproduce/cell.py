@@ -12,7 +12,7 @@ from holdfast.errors import InputError
 from holdfast.record import encode
 from holdfast.train import TrainConfig
 
-Sample = Literal["published", "covered", "textfooler"]
+Sample = Literal["published", "test", "covered", "textfooler"]
 Probe = Literal["growth", "features", "cost"]
 
 
@@ -27,8 +27,9 @@ class Measure:
     examples: int = 1000
     """How many are drawn from the sample."""
     sample: Sample = "published"
-    """The split itself; its texts that have language-model-filtered substitutes; or the thousand
-    that TextFooler was released with. Where a data folder lacks the last two: the first."""
+    """The split that is reported on; the test split, also where there is a validation split; its
+    texts that have language-model-filtered substitutes; or the thousand that TextFooler was
+    released with. Where a data folder lacks the last two: the first."""
     evaluated: bool = True
     """Whether the accuracy is measured at all; else the training or a probe is of interest."""
     advglue: bool = False

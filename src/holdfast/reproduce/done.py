@@ -78,6 +78,8 @@ def _note(setting: Setting, cell: Cell) -> Note:
 def _resources(setting: Setting, cell: Cell) -> dict[str, str | None]:
     """Return the checksum of each file that a cell is measured with; none: it is not there."""
     measure, found = cell.measure, dict[str, Path | None]()
+    if (own := _defence(cell)) not in (None, setting.lexicon):
+        found["lexicon of the defence"] = own
     if measure.sample == "covered":
         found["list of covered examples"] = setting.allowed.get(measure.task)
     if measure.sample == "textfooler":
@@ -98,6 +100,12 @@ _WORDS = {
     "encoder": "sentence encoder",
 }
 """Material of attacks to what a sentence calls it."""
+
+
+def _defence(cell: Cell) -> Path | None:
+    """Return the lexicon of a cell's canonical text; that of the attacks is noted with them."""
+    canonical = None if cell.train is None else cell.train.canonical
+    return None if canonical is None else canonical.lexicon
 
 
 def _takes(attacks: Iterable[str], name: str) -> bool:

@@ -46,6 +46,8 @@ def sample_folder(setting: Setting, task: str, wanted: Sample) -> Path | None:
     """Return the data folder of a sample, written now if need be; none: the Hub's."""
     if wanted == "covered" and task in setting.allowed:
         return _covered(setting, find_task(task))
+    if wanted == "test" and _has_both(find_task(task)):
+        return _test(setting, find_task(task))
     if wanted == "textfooler" and setting.textfooler is not None:
         return _textfooler(setting, setting.textfooler)
     return setting.data
@@ -70,6 +72,20 @@ def _covered(setting: Setting, task: Task) -> Path:
                 "those that belong to these examples, or none."
             )
         _write(folder, task, str(task.test), kept, made_from=path)
+    return folder
+
+
+def _has_both(task: Task) -> bool:
+    """Whether there is a test split beside the validation split, which would be read instead."""
+    return task.validation is not None and task.test is not None
+
+
+def _test(setting: Setting, task: Task) -> Path:
+    """Write the test examples by themselves."""
+    folder = setting.output / "samples" / "test"
+    if not (folder / task.name / f"{task.test}.jsonl").is_file():
+        examples = read_split(task, str(task.test), setting.data).examples
+        _write(folder, task, str(task.test), examples)
     return folder
 
 

@@ -89,7 +89,7 @@ def cells(setting: Setting) -> list[Cell]:
             name_of(row),
             tuple(ATTACKS),
             _train(setting, CANDIDATES[row], task, seed),
-            Measure(task, attacks, examples),
+            Measure(task, attacks, examples, sample="test"),
             seed,
         )
         for task in setting.tasks(tuple(TASKS), ("sst2",))

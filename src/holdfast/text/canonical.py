@@ -20,7 +20,7 @@ from holdfast.text.spelling import Spelling, spelling_of
 from holdfast.text.words import Words, like, split_words
 
 FILE_NAME = "canonical.json"
-FORMAT = 1
+FORMAT, WITH_SPELLING = 1, 2  # an older version must not read on without the spelling
 
 
 @dataclass(frozen=True)
@@ -158,13 +158,14 @@ class CanonicalMap:
         if self.spelling is not None:
             content["counts"] = dict(self.spelling.counts)
             content["correct"] = sorted(self.spelling.correct)
-        write_note(folder / FILE_NAME, FORMAT, content, indent=1)
+        form = FORMAT if self.spelling is None else WITH_SPELLING
+        write_note(folder / FILE_NAME, form, content, indent=1)
 
     @classmethod
     def load(cls, folder: Path) -> "CanonicalMap | None":
         """Return the map of a checkpoint; None when its texts are read as they are."""
         file, otherwise = folder / FILE_NAME, "does not say how words are written"
-        content = read_note(file, FORMAT, otherwise)
+        content = read_note(file, FORMAT, otherwise, also=WITH_SPELLING)
         if content is None:
             return None
         mapping, rounds = content.get("mapping"), content.get("rounds")
@@ -172,8 +173,14 @@ class CanonicalMap:
             isinstance(target, str) for target in mapping.values()
         ):
             raise InputError(f"{file} {otherwise}; save the model again.")
-        counts, correct = content.get("counts"), content.get("correct")
-        words = None if counts is None else spelling_of(counts, correct or ())
+        words = None
+        if content["format"] == WITH_SPELLING:
+            counts, correct = content.get("counts"), content.get("correct")
+            if not (isinstance(counts, dict) and isinstance(correct, list)):
+                raise InputError(
+                    f"{file} does not say which words are known; save the model again."
+                )
+            words = spelling_of(counts, correct)
         return cls(mapping, str(content.get("lexicon_sha256")), rounds, words)
 
 

@@ -6,6 +6,8 @@ tokenizer has a token for. This is the noisy channel of spelling correctors (Ker
 Gale, 1990) with a single slip:
 
     argmax over w of  P(w) P(slip | w),   P(w) ~ count of w + 1/2.
+
+Slips are those of the letters a to z: words with others are left alone.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -33,7 +35,7 @@ class Spelling:
 
         Of words that are equally likely the first in the alphabet is taken.
         """
-        if len(word) < SHORTEST or self.knows(word) or not word.isalpha():
+        if len(word) < SHORTEST or self.knows(word) or not (word.isalpha() and word.isascii()):
             return None
         return _likeliest(self, word)
 
@@ -48,7 +50,7 @@ def _likeliest(spelling: Spelling, word: str) -> str | None:
     for meant, chance in slips(word):
         if spelling.knows(meant):
             score = (spelling.counts.get(meant, 0) + 0.5) * chance
-            scores[meant] = max(score, scores.get(meant, 0.0))
+            scores[meant] = scores.get(meant, 0.0) + score  # one of two like letters may be lost
     return min(scores, key=lambda meant: (-scores[meant], meant), default=None)
 
 

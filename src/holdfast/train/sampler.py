@@ -5,7 +5,7 @@ ends with the shortest; here the smaller classes are drawn again until the large
 """
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
@@ -107,18 +107,33 @@ class ClassBalancedSampler(Sampler[int]):
 
     def __iter__(self) -> Iterator[int]:
         """Yield one row of each class in turn."""
-        columns = [list(islice(self._stream(label), self.largest)) for label in self.rows]
-        if self.lengths is not None:
-            columns = self._alike(columns, self.lengths)
-        for row in zip(*columns, strict=True):
+        for row in zip(*self._columns(), strict=True):
             yield from row
 
-    def _alike(self, columns: list[list[int]], lengths: Sequence[int]) -> list[list[int]]:
-        """Sort every class by length; the same places of all of them come together."""
+    def _columns(self) -> Iterable[Iterable[int]]:
+        """Return the rows of each class, as many of all."""
+        if self.lengths is not None:
+            return self._alike(self.lengths)
+        return (islice(self._stream(label), self.largest) for label in self.rows)
+
+    def _alike(self, lengths: Sequence[int]) -> Iterator[list[int]]:
+        """Yield the rows of each class in blocks; those of all classes that are as long meet.
+
+        The rows of a class, sorted by length, are gone through again and again from a random one
+        on. So the copies of a row lie as far apart as can be: beside each other they would be
+        compared as if they were two examples.
+        """
         order = random.Random(f"lengths seed {self.seed} epoch {self.epoch}")
-        columns = [_like_lengths(lengths, column, order) for column in columns]
-        places = _in_blocks(self.largest, max(1, self.batch_size // self.classes), order)
-        return [[column[place] for place in places] for column in columns]
+        share = max(1, self.batch_size // self.classes)
+        turns = sorted(range(self.largest // share), key=lambda _: order.random())
+        for rows in self.rows.values():
+            ordered = _like_lengths(lengths, rows, order)
+            at = int(order.random() * len(ordered))
+            places = [ordered[(at + n) % len(ordered)] for n in range(self.largest)]
+            whole = len(turns) * share  # what comes after fills no batch
+            blocks = [places[start : start + share] for start in range(0, whole, share)]
+            blocks.sort(key=lambda block: max(lengths[row] for row in block))
+            yield [row for n in turns for row in blocks[n]] + places[whole:]
 
     def _stream(self, label: int) -> Iterator[int]:
         """Yield the rows of a class without end, each time through in a new order."""
