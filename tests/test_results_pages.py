@@ -62,3 +62,17 @@ def test_the_records_are_small_and_hold_no_texts():
 def test_every_record_says_with_which_commit_it_was_made():
     records = [record for _, record in find_records([ROOT / "results"]).records]
     assert all(re.fullmatch(r"[0-9a-f]{40}", record.environment["commit"]) for record in records)
+
+
+@pytest.mark.parametrize("task", ["sst2", "imdb"])  # of SNLI the page says that it is not so
+def test_nothing_is_reported_on_the_examples_that_chose_it(task):
+    seen = [
+        {
+            r.checksums["data"]
+            for _, r in find_records([ROOT / "results" / study]).records
+            if r.attack
+        }
+        for study in (f"search-{task}", f"strongest-{task}")
+    ]
+    assert all(seen)
+    assert seen[0].isdisjoint(seen[1])
