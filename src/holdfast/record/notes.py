@@ -18,9 +18,9 @@ def write_note(file: Path, form: int, content: Mapping[str, Any], *, indent: int
 
 
 def read_note(
-    file: Path, form: int, otherwise: str, *, also: int | None = None
+    file: Path, form: int, otherwise: str, *, also: tuple[int, ...] = ()
 ) -> dict[str, Any] | None:
-    """Return a note of format `form`, or of the one `also`; None where there is no file.
+    """Return a note of format `form`, or of those `also`; None where there is no file.
 
     `otherwise` says in a few words what a file that is no note does not do.
     """
@@ -32,7 +32,7 @@ def read_note(
         raise InputError(f"{file} is not valid JSON ({error}); save the model again.") from error
     if not isinstance(content, dict):
         raise InputError(f"{file} {otherwise}; save the model again.")
-    if content.get("format") not in (form, also):
+    if content.get("format") not in (form, *also):
         raise InputError(
             f"{file} has format {content.get('format')!r} and this version of Holdfast reads "
             f"{form}; install the version that wrote it ({content.get('holdfast')})."

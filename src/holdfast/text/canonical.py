@@ -165,7 +165,7 @@ class CanonicalMap:
     def load(cls, folder: Path) -> "CanonicalMap | None":
         """Return the map of a checkpoint; None when its texts are read as they are."""
         file, otherwise = folder / FILE_NAME, "does not say how words are written"
-        content = read_note(file, FORMAT, otherwise, also=WITH_SPELLING)
+        content = read_note(file, FORMAT, otherwise, also=(WITH_SPELLING,))
         if content is None:
             return None
         mapping, rounds = content.get("mapping"), content.get("rounds")
