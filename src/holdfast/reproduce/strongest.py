@@ -17,6 +17,7 @@ from holdfast.implicit import Connection
 from holdfast.objectives import Adversarial, AnyObjective, FreeLB, Rift, Standard
 from holdfast.reproduce import imbert, rift
 from holdfast.reproduce.cell import Cell, Measure, name_of
+from holdfast.reproduce.composition import ATTACKS
 from holdfast.reproduce.recipe import Choice, Reproduction
 from holdfast.reproduce.setting import Setting
 from holdfast.reproduce.table import Place, Source, white_box
@@ -25,13 +26,6 @@ from holdfast.train import Selection, TrainConfig
 
 TASKS = {"sst2": "SST-2", "imdb": "IMDB", "snli": "SNLI"}
 """Task to the heading of its table."""
-ATTACKS = {
-    "PWWS": "pwws_rift",
-    "Genetic": "genetic_jia",
-    "PWWS, WordNet": "pwws_ren",
-    "misspelt": "deepwordbug",
-}
-"""Column to the attack; the first two know the lexicon."""
 
 
 @dataclass(frozen=True)
