@@ -148,6 +148,7 @@ def test_an_attack_by_misspelling_meets_it() -> None:
     made = CanonicalMap.fit(texts, words, rounds=0, spelling=True)
     reads = victim(wordpiece(), canonical=made)
     examples = [Example("0", (texts[0],), int(reads.score([(texts[0],)]).argmax()))]
+    assert reads.fingerprint != victim(wordpiece()).fingerprint
     (outcome,) = run_attack(recipes.deepwordbug(), reads, examples, seed=0)
     before, after = reads.score([(texts[0],)]), reads.score([("the flim was goood",)])
     assert before.tolist() == after.tolist()

@@ -157,7 +157,6 @@ class CanonicalMap:
         }
         if self.spelling is not None:
             content["counts"] = dict(self.spelling.counts)
-            content["correct"] = sorted(self.spelling.correct)
         form = FORMAT if self.spelling is None else WITH_SPELLING
         write_note(folder / FILE_NAME, form, content, indent=1)
 
@@ -175,12 +174,12 @@ class CanonicalMap:
             raise InputError(f"{file} {otherwise}; save the model again.")
         words = None
         if content["format"] == WITH_SPELLING:
-            counts, correct = content.get("counts"), content.get("correct")
-            if not (isinstance(counts, dict) and isinstance(correct, list)):
+            counts = content.get("counts")
+            if not isinstance(counts, dict):
                 raise InputError(
                     f"{file} does not say which words are known; save the model again."
                 )
-            words = spelling_of(counts, correct)
+            words = spelling_of(counts, ())
         return cls(mapping, str(content.get("lexicon_sha256")), rounds, words)
 
 

@@ -26,9 +26,7 @@ class Spelling:
     """Which words are known, and how often each was seen."""
 
     counts: Mapping[str, int] = field(repr=False, hash=False)
-    """How often the training texts have a word."""
-    correct: frozenset[str] = field(repr=False)
-    """Words that are right as well, though training did not see them."""
+    """How often the training texts have a word; 0: it is right, though they do not have it."""
 
     def corrected(self, word: str) -> str | None:
         """Return the word that was most likely meant; none where it is right, or nobody knows.
@@ -41,7 +39,7 @@ class Spelling:
 
     def knows(self, word: str) -> bool:
         """Whether a word is right as it is."""
-        return word in self.counts or word in self.correct
+        return word in self.counts
 
 
 @lru_cache(maxsize=1 << 16)  # attackers come back to the same misspellings
@@ -49,7 +47,7 @@ def _likeliest(spelling: Spelling, word: str) -> str | None:
     scores: dict[str, float] = {}
     for meant, chance in slips(word):
         if spelling.knows(meant):
-            score = (spelling.counts.get(meant, 0) + 0.5) * chance
+            score = (spelling.counts[meant] + 0.5) * chance
             scores[meant] = scores.get(meant, 0.0) + score  # one of two like letters may be lost
     return min(scores, key=lambda meant: (-scores[meant], meant), default=None)
 
@@ -75,9 +73,9 @@ def slips(word: str) -> Iterator[tuple[str, float]]:
 
 
 def spelling_of(counts: Mapping[str, int], correct: Iterable[str]) -> Spelling:
-    """Return the spelling of texts whose words were counted, in lower case."""
-    seen = {word: count for word, count in sorted(counts.items()) if word.isalpha()}
-    return Spelling(seen, frozenset(word for word in correct if word not in seen))
+    """Return the spelling of texts whose words were counted, and of other words that are right."""
+    known = dict.fromkeys(correct, 0) | dict(counts)
+    return Spelling({word: known[word] for word in sorted(known) if word.isalpha()})
 
 
 def whole_words(vocabulary: Iterable[str]) -> frozenset[str]:

@@ -53,7 +53,7 @@ def tell_objective(config: TrainConfig, parts: EncodedParts, wording: Wording) -
         _log.info("canonical text: %d words have another form", len(wording.canonical.mapping))
         if wording.canonical.spelling is not None:
             spelling = wording.canonical.spelling
-            known = len(spelling.counts) + len(spelling.correct)
+            known = len(spelling.counts)
             _log.info("spelling: words one letter away from %d known ones are corrected", known)
     _log.info("kept: the checkpoint with the best validation %s", config.selected_by)
 
