@@ -20,6 +20,7 @@ from campaign import MODELS, STUDIES, Study
 from holdfast.evaluate.comparing import Finding, findings
 from holdfast.record import RunRecord, find_records, read_collection, write_collection, write_record
 from holdfast.reproduce import REPRODUCTIONS, Setting, Shape
+from holdfast.reproduce.composition import ATTACKS
 from holdfast.reproduce.fill import Shelf
 from holdfast.reproduce.lines import BELOW_TEXT, any_below
 from holdfast.reproduce.markdown import table
@@ -159,13 +160,7 @@ def against_block(study: str, model: str, *names: str) -> Iterator[str]:
     yield ""
 
 
-COLUMNS = {
-    "pwws_rift": "PWWS",
-    "genetic_jia": "Genetic",
-    "pwws_ren": "PWWS, WordNet",
-    "deepwordbug": "misspelt",
-    "adaptive": "white box",
-}
+COLUMNS = {attack: column for column, attack in ATTACKS.items()} | {"adaptive": "white box"}
 """Attack to what the tables call it."""
 
 

@@ -8,6 +8,7 @@ attacker's lexicon shows here.
 """
 
 import dataclasses
+from collections.abc import Iterator
 from itertools import product
 
 from holdfast.implicit import Connection, ex_bert
@@ -88,16 +89,18 @@ def _connection(setting: Setting, name: str) -> Connection | None:
     return None if known is None else dataclasses.replace(known, layers=layers)
 
 
+def row_places(row: str, task: str, *, table: str = "") -> Iterator[Place]:
+    """Yield clean accuracy and every attack of a row."""
+    model = name_of(row)
+    yield Place(row, "clean", (Source(model, task, "accuracy"),), table=table)
+    for column, attack in ATTACKS.items():
+        source = Source(model, task, "accuracy_under_attack", attack=attack)
+        yield Place(row, column, (source,), table=table)
+
+
 def places(setting: Setting) -> list[Place]:
-    """Return clean accuracy and every attack for every row."""
-    found = []
-    for row in ROWS:
-        model = name_of(row)
-        found.append(Place(row, "clean", (Source(model, TASK, "accuracy"),)))
-        for column, attack in ATTACKS.items():
-            source = Source(model, TASK, "accuracy_under_attack", attack=attack)
-            found.append(Place(row, column, (source,)))
-    return found
+    """Return the places of every row."""
+    return [place for row in ROWS for place in row_places(row, TASK)]
 
 
 REPRODUCTION = Reproduction(

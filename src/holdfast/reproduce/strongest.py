@@ -17,10 +17,10 @@ from holdfast.implicit import Connection
 from holdfast.objectives import Adversarial, AnyObjective, FreeLB, Rift, Standard
 from holdfast.reproduce import imbert, rift
 from holdfast.reproduce.cell import Cell, Measure, name_of
-from holdfast.reproduce.composition import ATTACKS
+from holdfast.reproduce.composition import ATTACKS, row_places
 from holdfast.reproduce.recipe import Choice, Reproduction
 from holdfast.reproduce.setting import Setting
-from holdfast.reproduce.table import Place, Source, white_box
+from holdfast.reproduce.table import Place, white_box
 from holdfast.text import Canonical, Substitutions
 from holdfast.train import Selection, TrainConfig
 
@@ -141,15 +141,11 @@ def _canonical(candidate: Candidate, lexicon: Path | None) -> Canonical | None:
 
 def places(setting: Setting) -> list[Place]:
     """Return for every task clean accuracy and every attack, of every candidate."""
-    found = []
+    found: list[Place] = []
     for task, title in TASKS.items():
         for row in _rows(setting):
-            model = name_of(row)
-            found.append(Place(row, "clean", (Source(model, task, "accuracy"),), table=title))
-            for column, attack in ATTACKS.items():
-                source = Source(model, task, "accuracy_under_attack", attack=attack)
-                found.append(Place(row, column, (source,), table=title))
-            found.append(Place(row, "white box", (white_box(model, task),), table=title))
+            found += row_places(row, task, table=title)
+            found.append(Place(row, "white box", (white_box(name_of(row), task),), table=title))
     return found
 
 

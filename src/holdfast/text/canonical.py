@@ -119,16 +119,16 @@ class CanonicalMap:
         """
         _check_rounds(rounds, spelling=spelling)
         counts = Counter(word.text.lower() for text in texts for word in split_words(text))
+        neighbourhoods = lexicon.symmetric().neighbours
         once = {
             word: min((word, *neighbours), key=lambda member: (-counts[member], member))
-            for word, neighbours in lexicon.symmetric().neighbours.items()
+            for word, neighbours in neighbourhoods.items()
         }
         chosen = {word: word for word in once}
         for _ in range(rounds):
             chosen = {word: once[target] for word, target in chosen.items()}
         changed = {word: target for word, target in sorted(chosen.items()) if word != target}
-        correct = chain(lexicon.symmetric().neighbours, known)
-        words = spelling_of(counts, correct) if spelling else None
+        words = spelling_of(counts, chain(neighbourhoods, known)) if spelling else None
         return cls(changed, lexicon.sha256, rounds, words)
 
     def target(self, word: str) -> str | None:

@@ -23,15 +23,15 @@ def _like_lengths(lengths: Sequence[int], rows: Sequence[int], order: random.Ran
     return [rows[place] for place in sorted(range(len(rows)), key=keys.__getitem__)]
 
 
-def _in_blocks(count: int, size: int, order: random.Random) -> list[int]:
-    """Return the places of a sequence as blocks of neighbours, the blocks in a random order."""
+def _in_blocks(rows: list[int], size: int, order: random.Random) -> list[int]:
+    """Return rows as blocks of neighbours, the blocks in a random order."""
     # what fills no block may be left out: it must not always be the longest texts
-    places, left, at = list(range(count)), count % size, int(order.random() * count)
-    over, places = places[at : at + left], places[:at] + places[at + left :]
-    over, places = over + places[: left - len(over)], places[left - len(over) :]
-    blocks = [places[start : start + size] for start in range(0, len(places), size)]
+    left, at = len(rows) % size, int(order.random() * len(rows))
+    over, rows = rows[at : at + left], rows[:at] + rows[at + left :]
+    over, rows = over + rows[: left - len(over)], rows[left - len(over) :]
+    blocks = [rows[start : start + size] for start in range(0, len(rows), size)]
     blocks.sort(key=lambda _: order.random())
-    return [place for block in (*blocks, over) for place in block]
+    return [row for block in (*blocks, over) for row in block]
 
 
 class LikeLengthSampler(Sampler[int]):
@@ -50,7 +50,7 @@ class LikeLengthSampler(Sampler[int]):
         """Yield batches of like length, the batches in a random order."""
         order = random.Random(f"{self.seed} {self.epoch}")
         rows = _like_lengths(self.lengths, range(len(self)), order)
-        yield from (rows[place] for place in _in_blocks(len(rows), self.batch_size, order))
+        yield from _in_blocks(rows, self.batch_size, order)
 
     def set_epoch(self, epoch: int) -> None:
         """Choose the order of an epoch."""
