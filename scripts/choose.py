@@ -2,9 +2,9 @@
 
     python scripts/choose.py --runs runs --model all-MiniLM-L6-v2 --seeds 0,1,2
 
-Prints for each task an order for campaign.py: plain fine-tuning and the candidate that keeps most
-under the worst of the attacks that exchange words, among those that lose at most a point on clean
-development examples; means over seeds. Misspellings do not choose: they stand beside the others.
+Prints for each task an order for campaign.py: plain fine-tuning and two candidates among those that
+lose at most a point on clean development examples. One keeps most under the worst of the attacks
+that exchange words, the other under the worst of all, misspellings too; means over seeds.
 """
 
 import argparse
@@ -16,7 +16,8 @@ from statistics import mean
 from holdfast.record import RunRecord, find_records
 from holdfast.reproduce.strongest import TASKS
 
-CHOOSING = ("pwws_rift", "genetic_jia", "pwws_ren")
+WORDS = ("pwws_rift", "genetic_jia", "pwws_ren")
+ALL = (*WORDS, "deepwordbug")
 PLAIN, LOSS = "Plain", 0.01
 
 
@@ -34,14 +35,14 @@ def accuracies(records: list[RunRecord]) -> dict[str, dict[str, float]]:
     }
 
 
-def choose(found: dict[str, dict[str, float]]) -> str:
+def choose(found: dict[str, dict[str, float]], attacks: tuple[str, ...]) -> str:
     """Return the candidate that keeps most under its worst attack and is clean enough."""
-    whole = {m: scores for m, scores in found.items() if scores.keys() >= {"clean", *CHOOSING}}
+    whole = {m: scores for m, scores in found.items() if scores.keys() >= {"clean", *attacks}}
     if PLAIN not in whole:
         raise SystemExit(f"The search has not measured {PLAIN} yet, which the others are held to.")
     least = whole[PLAIN]["clean"] - LOSS
     allowed = [model for model, scores in whole.items() if scores["clean"] >= least]
-    return max(allowed, key=lambda model: min(found[model][attack] for attack in CHOOSING))
+    return max(allowed, key=lambda model: min(found[model][attack] for attack in attacks))
 
 
 def main() -> None:
@@ -55,7 +56,8 @@ def main() -> None:
         folder = options.runs / options.model / f"search-{task}" / "records"
         if folder.is_dir():
             records = [record for _, record in find_records([folder]).records]
-            rows = dict.fromkeys((PLAIN, choose(accuracies(records))))
+            found = accuracies(records)
+            rows = dict.fromkeys((PLAIN, choose(found, WORDS), choose(found, ALL)))
             order = f"{options.model}:strongest-{task}:{options.seeds}:{','.join(rows)}"
             print(shlex.quote(order))
 

@@ -81,12 +81,12 @@ def test_no_phrase_of_a_held_out_sentence_is_trained_on(monkeypatch, tmp_path):
 
 
 def scored(clean: float, *attacked: float) -> dict[str, float]:
-    names = ("pwws_rift", "genetic_jia", "pwws_ren")[: len(attacked)]
+    names = ("pwws_rift", "genetic_jia", "pwws_ren", "deepwordbug")[: len(attacked)]
     return {"clean": clean, **dict(zip(names, attacked, strict=True))}
 
 
 def test_the_best_under_its_worst_attack_within_a_point_is_chosen():
-    from choose import choose
+    from choose import ALL, WORDS, choose
 
     found = {
         "Plain": scored(0.90, 0.20, 0.10, 0.30),
@@ -95,12 +95,14 @@ def test_the_best_under_its_worst_attack_within_a_point_is_chosen():
         "better": scored(0.8901, 0.25, 0.25, 0.30),
         "half measured": scored(0.91, 0.90),
     }
-    assert choose(found) == "better"
+    assert choose(found, WORDS) == "better"
     del found["better"]
-    assert choose(found) == "Plain"
+    assert choose(found, WORDS) == "Plain"
+    spelt = {"Plain": scored(0.9, 0.2, 0.1, 0.3, 0.0), "spelt": scored(0.9, 0.2, 0.05, 0.3, 0.4)}
+    assert (choose(spelt, WORDS), choose(spelt, ALL)) == ("Plain", "spelt")
     del found["Plain"]
     with pytest.raises(SystemExit, match="has not measured Plain yet"):
-        choose(found)
+        choose(found, WORDS)
 
 
 def test_accuracies_are_read_from_records():

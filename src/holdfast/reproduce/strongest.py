@@ -39,8 +39,14 @@ class Candidate:
     """Whether misspellings are undone first."""
     wide: bool = False
     """Whether its lexicon is joined with WordNet's."""
+    apart: float | None = None
+    """From which difference in log odds on words stay apart; none: none does."""
     last_quarter: bool = False
     """Whether IM-BERT's connection, as printed, is on the last quarter of the layers."""
+
+
+def _spelt_and_wide(apart: float, objective: str = "Standard") -> Candidate:
+    return Candidate(objective, canonical=2, spelt=True, wide=True, apart=apart)
 
 
 CANDIDATES: Mapping[str, Candidate] = MappingProxyType(
@@ -66,6 +72,19 @@ CANDIDATES: Mapping[str, Candidate] = MappingProxyType(
         "Plain spelt wide canonical once": Candidate(canonical=1, spelt=True, wide=True),
         "FreeLB 2 spelt": Candidate("FreeLB", spelt=True),
         "FreeLB 2 spelt wide canonical": Candidate("FreeLB", canonical=2, spelt=True, wide=True),
+        "Plain canonical apart 1.5": Candidate(canonical=2, apart=1.5),
+        "Plain wide canonical apart 1.5": Candidate(canonical=2, wide=True, apart=1.5),
+        "Plain spelt canonical apart 1.5": Candidate(canonical=2, spelt=True, apart=1.5),
+        "Plain spelt wide canonical apart 1.5": _spelt_and_wide(1.5),
+        "FreeLB 2 canonical apart 1.5": Candidate("FreeLB", canonical=2, apart=1.5),
+        "FreeLB 2 canonical apart 1": Candidate("FreeLB", canonical=2, apart=1.0),
+        "FreeLB 2 wide canonical apart 1.5": Candidate("FreeLB", 2, wide=True, apart=1.5),
+        "FreeLB 2 wide canonical apart 1": Candidate("FreeLB", 2, wide=True, apart=1.0),
+        "FreeLB 2 spelt canonical": Candidate("FreeLB", canonical=2, spelt=True),
+        "FreeLB 2 spelt canonical apart 1.5": Candidate("FreeLB", 2, spelt=True, apart=1.5),
+        "FreeLB 2 spelt wide canonical apart 1.5": _spelt_and_wide(1.5, "FreeLB"),
+        "FreeLB 2 spelt wide canonical apart 1": _spelt_and_wide(1.0, "FreeLB"),
+        "Adv light spelt wide canonical": Candidate("Adv", canonical=2, spelt=True, wide=True),
         "Last quarter": Candidate(last_quarter=True),
         "Last quarter canonical": Candidate(canonical=2, last_quarter=True),
     }
@@ -136,7 +155,7 @@ def _connection(setting: Setting, candidate: Candidate) -> Connection | None:
 def _canonical(candidate: Candidate, lexicon: Path | None) -> Canonical | None:
     if not (candidate.canonical or candidate.spelt):
         return None
-    return Canonical(rounds=candidate.canonical, spelling=candidate.spelt, lexicon=lexicon)
+    return Canonical(candidate.canonical, candidate.spelt, candidate.apart, lexicon)
 
 
 def places(setting: Setting) -> list[Place]:
@@ -156,6 +175,7 @@ REPRODUCTION = Reproduction(
         Choice("The adversary of Adv and RIFT.", "beta 1, alpha 0.1, three steps: little is lost."),
         Choice("The genetic attack.", "No language model: it is stronger than the papers'."),
         Choice("Canonical text.", "Two rounds, or one: `once`."),
+        Choice("Words that the labels tell apart.", "`apart`: they do not become one."),
     ),
     cells=cells,
     places=places,

@@ -7,7 +7,7 @@ cost, and every position in the new text is known in the user's own.
 
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
@@ -32,12 +32,20 @@ class Canonical:
     is corrected."""
     spelling: bool = False
     """Read a word that nobody knows as the known word, one letter away, that was likely meant."""
+    apart: float | None = None
+    """Words that the training labels tell apart by more than this, in log odds, do not become one:
+    the smaller, the less is lost on clean texts and the more is left to an attacker. None: all
+    may."""
     lexicon: Path | None = None
     """JSON file {word: [substitutes]}; none: the cached lexicon, or one built from WordNet. The
     spelling alone needs none."""
 
     def __post_init__(self) -> None:
         _check_rounds(self.rounds, spelling=self.spelling)
+        if self.apart is not None and not self.apart >= 0:
+            raise InputError(
+                f"Words were to be kept apart by log odds of {self.apart}; expected 0 or more."
+            )
 
 
 class Span(NamedTuple):
@@ -110,23 +118,28 @@ class CanonicalMap:
         *,
         spelling: bool = False,
         known: Iterable[str] = (),
+        apart: Callable[[str, str], bool] = lambda one, other: False,
     ) -> "CanonicalMap":
         """Count the words of the training texts and choose the word for each neighbourhood.
 
         A neighbourhood is a word with its neighbours in the symmetrised lexicon. Of words that
         are equally frequent the first in the alphabet is chosen, so that the choice is one. To
         the `spelling` all words of the texts and of the lexicon are right, and those `known`.
+        A word does not become one that is `apart` from it.
         """
         _check_rounds(rounds, spelling=spelling)
         counts = Counter(word.text.lower() for text in texts for word in split_words(text))
         neighbourhoods = lexicon.symmetric().neighbours
+        chosen = {word: word for word in neighbourhoods}
         once = {
-            word: min((word, *neighbours), key=lambda member: (-counts[member], member))
+            word: _most_frequent((word, *(n for n in neighbours if not apart(word, n))), counts)
             for word, neighbours in neighbourhoods.items()
         }
-        chosen = {word: word for word in once}
         for _ in range(rounds):
-            chosen = {word: once[target] for word, target in chosen.items()}
+            chosen = {
+                word: target if apart(word, once[target]) else once[target]
+                for word, target in chosen.items()
+            }
         changed = {word: target for word, target in sorted(chosen.items()) if word != target}
         words = spelling_of(counts, chain(neighbourhoods, known)) if spelling else None
         return cls(changed, lexicon.sha256, rounds, words)
@@ -181,6 +194,10 @@ class CanonicalMap:
                 )
             words = spelling_of(counts, ())
         return cls(mapping, str(content.get("lexicon_sha256")), rounds, words)
+
+
+def _most_frequent(words: Iterable[str], counts: Mapping[str, int]) -> str:
+    return min(words, key=lambda word: (-counts[word], word))
 
 
 def _check_rounds(rounds: int, *, spelling: bool) -> None:

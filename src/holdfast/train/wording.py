@@ -1,12 +1,13 @@
 """How a run words its texts: settings and canonical form, fitted to its training examples."""
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from holdfast.data import Example
 from holdfast.text import CanonicalMap, Lexicon, Wording
 from holdfast.text.settings import TextSettings
 from holdfast.text.spelling import whole_words
+from holdfast.text.told_apart import WordLabels
 from holdfast.train.config import TrainConfig
 from holdfast.train.examples import RunExamples
 
@@ -27,8 +28,20 @@ def wording_of(
     texts = (text for example in examples.train for text in example.texts)
     how = config.canonical
     known = whole_words(vocabulary) if how.spelling else ()
-    made = CanonicalMap.fit(texts, lexicon, how.rounds, spelling=how.spelling, known=known)
+    apart = _apart(examples, how.apart)
+    made = CanonicalMap.fit(
+        texts, lexicon, how.rounds, spelling=how.spelling, known=known, apart=apart
+    )
     return Wording(settings, made)
+
+
+def _apart(examples: RunExamples, limit: float | None) -> Callable[[str, str], bool]:
+    """Return which words stay apart: those that the labels tell apart by more than `limit`."""
+    if limit is None:
+        return lambda one, other: False
+    labelled = ((example.texts, example.label) for example in examples.train)
+    labels = WordLabels.of(labelled, len(examples.task.labels))
+    return lambda one, other: labels.apart(one, other, limit)
 
 
 def reworded(examples: RunExamples, wording: Wording) -> RunExamples:
