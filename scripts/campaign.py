@@ -64,8 +64,14 @@ STUDIES = {
         ),
         Study(
             "rift-imdb",
-            ("rift-table1", "rift-table3", "rift-table4"),
+            ("rift-table1", "rift-table3", "rift-table4", "rift-figure4", "rift-figure2"),
             cut(train=1500, attacked=50, epochs=3, batch_size=32, max_length=128),
+            ("imdb",),
+        ),
+        Study(
+            "rift-features",
+            ("rift-figure3",),
+            cut(train=1500, attacked=125, epochs=3, batch_size=32, max_length=128),
             ("imdb",),
         ),
         Study(
