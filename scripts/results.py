@@ -16,6 +16,7 @@ from functools import cache
 from pathlib import Path
 
 from campaign import MODELS, STUDIES, Study
+from latency import ALONE
 
 from holdfast.evaluate.comparing import Finding, findings
 from holdfast.record import RunRecord, find_records, read_collection, write_collection, write_record
@@ -75,7 +76,8 @@ def subject(record: RunRecord) -> tuple[str, str, str, str, str]:
 def told(record: RunRecord, commit: str) -> RunRecord:
     """Return a record as it is published: with the commit, without what is no measurement."""
     environment = {**record.environment, "commit": commit}
-    metrics = tuple(m for m in record.metrics if m.name != "latency_ms")
+    alone = ALONE in record.notes
+    metrics = tuple(m for m in record.metrics if alone or m.name != "latency_ms")
     notes = record.notes if len(metrics) == len(record.metrics) else (*record.notes, BESIDE)
     return dataclasses.replace(record, environment=environment, metrics=metrics, notes=notes)
 
@@ -116,7 +118,13 @@ def grids(reproduction: str, study: str, model: str) -> tuple[Grid, ...]:
     shelf = Shelf(records_of(study, model))
     setting = setting_of(STUDIES[study.partition("+")[0]], model)
     found = grids_of(REPRODUCTIONS[reproduction], setting, shelf)
-    return tuple(cut for grid in found if grid.title != COST and (cut := measured(grid)).entries)
+    shown = (measured(grid) for grid in found if grid.title != COST or timed(grid))
+    return tuple(grid for grid in shown if grid.entries)
+
+
+def timed(grid: Grid) -> bool:
+    """Whether a table of costs has more than what was counted."""
+    return any(entry.column == "latency" and entry.measured is not None for entry in grid.entries)
 
 
 def measured(grid: Grid) -> Grid:

@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[1]
 def scripts(monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT / "scripts"))
     yield
-    for name in ("campaign", "choose", "development"):
+    for name in ("campaign", "choose", "development", "latency"):
         sys.modules.pop(name, None)
 
 

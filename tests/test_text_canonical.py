@@ -32,6 +32,16 @@ def test_equally_frequent_words_become_the_first_in_the_alphabet() -> None:
     assert chosen.mapping == {"c": "a"}
 
 
+def test_frequent_words_stay_as_they_are() -> None:
+    """`movie` is two of twelve words, `film` three: both stay, and rare words still change."""
+    kept = CanonicalMap.fit(TEXTS, LEXICON, rounds=2, frequent=2 / 12)
+    assert kept.mapping == {"flick": "movie", "nice": "good", "fine": "good"}
+    assert CanonicalMap.fit(TEXTS, LEXICON, rounds=2, frequent=3 / 12) == MAP
+    for share in (0.0, -1.0, 1.5):
+        with pytest.raises(InputError, match=r"expected a number above 0.*such as 0.0005"):
+            Canonical(frequent=share)
+
+
 def test_the_order_of_the_texts_does_not_matter() -> None:
     assert CanonicalMap.fit(reversed(TEXTS), LEXICON) == MAP
 

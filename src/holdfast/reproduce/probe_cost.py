@@ -1,7 +1,6 @@
 """What a forward pass of 128 tokens costs, counted and timed, beside the rule of the paper."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from holdfast.data import Example
 from holdfast.evaluate.cost import cost
@@ -9,7 +8,7 @@ from holdfast.implicit.flops import PAPER_LENGTH
 from holdfast.implicit.layers import positions
 from holdfast.record import RunRecord, describe_environment, encode
 from holdfast.reproduce.cell import Probed
-from holdfast.victim import ModelVictim, load
+from holdfast.victim import ModelVictim
 
 KIND = "cost"
 
@@ -19,9 +18,9 @@ def cost_of(task: str) -> str:
     return f"{KIND}/{task}"
 
 
-def cost_record(probed: Probed, model: Path, examples: Sequence[Example]) -> RunRecord:
+def cost_record(probed: Probed, measured: ModelVictim, examples: Sequence[Example]) -> RunRecord:
     """Return weights, operations, latency and memory of one text of as many tokens."""
-    victim = _reading(load(model))
+    victim = _reading(measured)
     one = " ".join(example.texts[0] for example in examples)
     texts = tuple(" ".join([one] * PAPER_LENGTH) for _ in examples[0].texts)  # cut to the limit
     cell = probed.cell

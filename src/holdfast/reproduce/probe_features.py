@@ -18,6 +18,7 @@ from holdfast.reproduce.cell import Probed
 from holdfast.statistics import wilson
 from holdfast.train.loading import open_classifier
 from holdfast.victim import ModelVictim
+from holdfast.victim.checkpoint import default_device
 
 AGREEMENT = "neighbour_agreement"
 TASK = "features"
@@ -71,7 +72,7 @@ def pretrained_victim(name: str, *, word_level: bool) -> ModelVictim:
     """Return a model that nobody fine-tuned; what its new head says is of no interest."""
     with quiet_transformers():
         classifier = open_classifier(name)
-    model, tokenizer = classifier.model, classifier.tokenizer
+    model, tokenizer = classifier.model.to(default_device()), classifier.tokenizer
     length = min(LENGTH, int(tokenizer.model_max_length), positions(model) or LENGTH)
     return ModelVictim(model, tokenizer, max_length=length, word_level=word_level)
 

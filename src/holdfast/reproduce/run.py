@@ -107,8 +107,7 @@ class Workshop:
             chosen = features(setting)
             records.append(features_record(probed, self._victim(cell), task, examples, chosen))
         if "cost" in cell.measure.probes:
-            model = self.place(cell) / "run" / "model"
-            records.append(cost_record(probed, model, examples[:COUNTED]))
+            records.append(cost_record(probed, self._victim(cell), examples[:COUNTED]))
         for record in records:
             self._write(record, f"{record.task}.json")
 

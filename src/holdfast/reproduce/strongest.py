@@ -41,12 +41,25 @@ class Candidate:
     """Whether its lexicon is joined with WordNet's."""
     apart: float | None = None
     """From which difference in log odds on words stay apart; none: none does."""
+    frequent: float | None = None
+    """From which share of the words on a word stays as it is; none: none does."""
     last_quarter: bool = False
     """Whether IM-BERT's connection, as printed, is on the last quarter of the layers."""
 
 
 def _spelt_and_wide(apart: float, objective: str = "Standard") -> Candidate:
     return Candidate(objective, canonical=2, spelt=True, wide=True, apart=apart)
+
+
+def _frequent(name: str, objective: str) -> dict[str, Candidate]:
+    """Return candidates in which frequent words stay: from five, or two, in ten thousand on."""
+    return {
+        f"{name} spelt {kind}canonical frequent {times}": Candidate(
+            objective, canonical=2, spelt=True, wide=bool(kind), frequent=times / 10_000
+        )
+        for kind in ("", "wide ")
+        for times in (5, 2)
+    }
 
 
 CANDIDATES: Mapping[str, Candidate] = MappingProxyType(
@@ -85,6 +98,8 @@ CANDIDATES: Mapping[str, Candidate] = MappingProxyType(
         "FreeLB 2 spelt wide canonical apart 1.5": _spelt_and_wide(1.5, "FreeLB"),
         "FreeLB 2 spelt wide canonical apart 1": _spelt_and_wide(1.0, "FreeLB"),
         "Adv light spelt wide canonical": Candidate("Adv", canonical=2, spelt=True, wide=True),
+        **_frequent("Plain", "Standard"),
+        **_frequent("FreeLB 2", "FreeLB"),
         "Last quarter": Candidate(last_quarter=True),
         "Last quarter canonical": Candidate(canonical=2, last_quarter=True),
     }
@@ -155,7 +170,13 @@ def _connection(setting: Setting, candidate: Candidate) -> Connection | None:
 def _canonical(candidate: Candidate, lexicon: Path | None) -> Canonical | None:
     if not (candidate.canonical or candidate.spelt):
         return None
-    return Canonical(candidate.canonical, candidate.spelt, candidate.apart, lexicon)
+    return Canonical(
+        rounds=candidate.canonical,
+        spelling=candidate.spelt,
+        apart=candidate.apart,
+        frequent=candidate.frequent,
+        lexicon=lexicon,
+    )
 
 
 def places(setting: Setting) -> list[Place]:
@@ -176,6 +197,7 @@ REPRODUCTION = Reproduction(
         Choice("The genetic attack.", "No language model: it is stronger than the papers'."),
         Choice("Canonical text.", "Two rounds, or one: `once`."),
         Choice("Words that the labels tell apart.", "`apart`: they do not become one."),
+        Choice("Frequent words.", "`frequent`: those of 5, or 2, in 10,000 words stay."),
     ),
     cells=cells,
     places=places,

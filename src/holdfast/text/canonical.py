@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
+from math import inf
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -36,6 +37,9 @@ class Canonical:
     """Words that the training labels tell apart by more than this, in log odds, do not become one:
     the smaller, the less is lost on clean texts and the more is left to an attacker. None: all
     may."""
+    frequent: float | None = None
+    """Words that make up at least this share of the training texts' words stay as they are; none:
+    no word does because of that."""
     lexicon: Path | None = None
     """JSON file {word: [substitutes]}; none: the cached lexicon, or one built from WordNet. The
     spelling alone needs none."""
@@ -45,6 +49,11 @@ class Canonical:
         if self.apart is not None and not self.apart >= 0:
             raise InputError(
                 f"Words were to be kept apart by log odds of {self.apart}; expected 0 or more."
+            )
+        if self.frequent is not None and not 0 < self.frequent <= 1:
+            raise InputError(
+                f"A word was to be frequent from a share of {self.frequent} on; expected a number "
+                "above 0 and at most 1, such as 0.0005."
             )
 
 
@@ -119,20 +128,24 @@ class CanonicalMap:
         spelling: bool = False,
         known: Iterable[str] = (),
         apart: Callable[[str, str], bool] = lambda one, other: False,
+        frequent: float | None = None,
     ) -> "CanonicalMap":
         """Count the words of the training texts and choose the word for each neighbourhood.
 
         A neighbourhood is a word with its neighbours in the symmetrised lexicon. Of words that
         are equally frequent the first in the alphabet is chosen, so that the choice is one. To
         the `spelling` all words of the texts and of the lexicon are right, and those `known`.
-        A word does not become one that is `apart` from it.
+        A word does not become one that is `apart` from it, and none that is `frequent` changes.
         """
         _check_rounds(rounds, spelling=spelling)
         counts = Counter(word.text.lower() for text in texts for word in split_words(text))
         neighbourhoods = lexicon.symmetric().neighbours
+        stays = inf if frequent is None else frequent * counts.total()
         chosen = {word: word for word in neighbourhoods}
         once = {
-            word: _most_frequent((word, *(n for n in neighbours if not apart(word, n))), counts)
+            word: word
+            if counts[word] >= stays
+            else _most_frequent((word, *(n for n in neighbours if not apart(word, n))), counts)
             for word, neighbours in neighbourhoods.items()
         }
         for _ in range(rounds):

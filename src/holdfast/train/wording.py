@@ -30,7 +30,13 @@ def wording_of(
     known = whole_words(vocabulary) if how.spelling else ()
     apart = _apart(examples, how.apart)
     made = CanonicalMap.fit(
-        texts, lexicon, how.rounds, spelling=how.spelling, known=known, apart=apart
+        texts,
+        lexicon,
+        how.rounds,
+        spelling=how.spelling,
+        known=known,
+        apart=apart,
+        frequent=how.frequent,
     )
     return Wording(settings, made)
 
