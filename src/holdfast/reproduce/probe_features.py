@@ -72,8 +72,10 @@ def pretrained_victim(name: str, *, word_level: bool) -> ModelVictim:
     """Return a model that nobody fine-tuned; what its new head says is of no interest."""
     with quiet_transformers():
         classifier = open_classifier(name)
-    model, tokenizer = classifier.model.to(default_device()), classifier.tokenizer
+    model: Any = classifier.model
+    tokenizer = classifier.tokenizer
     length = min(LENGTH, int(tokenizer.model_max_length), positions(model) or LENGTH)
+    model.to(default_device())
     return ModelVictim(model, tokenizer, max_length=length, word_level=word_level)
 
 
