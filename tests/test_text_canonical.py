@@ -132,8 +132,11 @@ def test_a_bad_file_is_one_sentence(content: str, words: str, tmp_path: Path) ->
         CanonicalMap.load(tmp_path)
 
 
-def test_no_rounds_are_refused() -> None:
-    with pytest.raises(InputError, match="1 or more"):
-        Canonical(rounds=0)
-    with pytest.raises(InputError, match="1 or more"):
-        CanonicalMap.fit(TEXTS, LEXICON, rounds=0)
+def test_no_rounds_change_nothing_and_fewer_are_refused() -> None:
+    assert Canonical(rounds=0).changes_nothing
+    assert not Canonical(rounds=0, spelling=True).changes_nothing
+    assert CanonicalMap.fit(TEXTS, LEXICON, rounds=0).mapping == {}
+    with pytest.raises(InputError, match="expected 0 or more"):
+        Canonical(rounds=-1)
+    with pytest.raises(InputError, match="expected 0 or more"):
+        CanonicalMap.fit(TEXTS, LEXICON, rounds=-1)

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import logging
 from pathlib import Path
 
 import pytest
@@ -9,12 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.attack import recipes, run_attack
-from holdfast.data import Example
+from holdfast.data import Example, Task
 from holdfast.errors import InputError
-from holdfast.text import Canonical, CanonicalMap, lexicon_of
+from holdfast.text import Canonical, CanonicalMap, Wording, lexicon_of
+from holdfast.text.settings import TextSettings
 from holdfast.text.spelling import slips, spelling_of, whole_words
 from holdfast.train import DataConfig, TrainConfig
+from holdfast.train.examples import RunExamples
 from holdfast.train.lexicons import lexicons_of
+from holdfast.train.narration import tell_spelling
 
 COUNTS = {"movie": 3, "moves": 9, "good": 5, "goods": 1, "great": 2, "it's": 4, "the": 90}
 SPELLING = spelling_of(COUNTS, ["mover", "great"])
@@ -96,9 +100,6 @@ def test_spelling_alone_leaves_synonyms_as_they_are() -> None:
     made = CanonicalMap.fit(TEXTS, LEXICON, rounds=0, spelling=True)
     assert made.mapping == {}
     assert made.apply("the mvoie was a grand film").text == "the movie was a grand film"
-    with pytest.raises(InputError, match="0 where only the spelling"):
-        Canonical(rounds=0)
-    assert Canonical(rounds=0, spelling=True).spelling
 
 
 def test_spelling_alone_needs_no_lexicon(tmp_path: Path, monkeypatch) -> None:
@@ -153,3 +154,26 @@ def test_an_attack_by_misspelling_meets_it() -> None:
     before, after = reads.score([(texts[0],)]), reads.score([("the flim was goood",)])
     assert before.tolist() == after.tolist()
     assert outcome.survived
+
+
+def test_a_run_says_how_many_words_it_corrects_and_warns_of_too_many(caplog) -> None:
+    """Texts of which hardly a word is known are another language, not misspelt."""
+    task = Task("own", ("text",), ("bad", "good"))
+    spelling = CanonicalMap.fit(TEXTS, LEXICON, rounds=0, spelling=True)
+    wording = Wording(TextSettings(16, "aligned"), spelling)
+
+    def told(*texts: str) -> list[str]:
+        caplog.clear()
+        rows = [Example(str(number), (text,), 0) for number, text in enumerate(texts)]
+        with caplog.at_level(logging.INFO, logger="holdfast"):
+            tell_spelling(RunExamples(task, rows, rows), wording)
+        return [record.getMessage() for record in caplog.records if record.levelno > logging.INFO]
+
+    known = " ".join(TEXTS)
+    assert told(*[known] * 10) == []
+    assert "0.0 % of those in the validation texts" in caplog.text
+    (warning,) = told("mvoie moviee", known)
+    assert "leave it out (--canonical.spelling false)" in warning
+    caplog.clear()
+    tell_spelling(RunExamples(task, [], []), Wording(TextSettings(16, "aligned")))
+    assert not caplog.records

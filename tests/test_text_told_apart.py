@@ -87,6 +87,8 @@ def test_training_takes_the_labels_of_its_own_examples(tmp_path: Path) -> None:
     made = wording_of(examples, config, LEXICON).canonical
     assert made is not None
     assert made.mapping == fitted(0.5).mapping
+    nothing = dataclasses.replace(config, canonical=Canonical(rounds=0))
+    assert wording_of(examples, nothing, LEXICON).canonical is None
     loose = dataclasses.replace(config, canonical=Canonical())
     other = wording_of(examples, loose, LEXICON).canonical
     assert other is not None

@@ -29,8 +29,8 @@ class Canonical:
     """Write every text in canonical form before it is tokenised, in training and in use."""
 
     rounds: int = 2
-    """How often a word is replaced by the most frequent of its substitutes; 0: only its spelling
-    is corrected."""
+    """How often a word is replaced by the most frequent of its substitutes; 0: never, so that at
+    most its spelling changes."""
     spelling: bool = False
     """Read a word that nobody knows as the known word, one letter away, that was likely meant."""
     apart: float | None = None
@@ -45,7 +45,7 @@ class Canonical:
     spelling alone needs none."""
 
     def __post_init__(self) -> None:
-        _check_rounds(self.rounds, spelling=self.spelling)
+        _check_rounds(self.rounds)
         if self.apart is not None and not self.apart >= 0:
             raise InputError(
                 f"Words were to be kept apart by log odds of {self.apart}; expected 0 or more."
@@ -55,6 +55,11 @@ class Canonical:
                 f"A word was to be frequent from a share of {self.frequent} on; expected a number "
                 "above 0 and at most 1, such as 0.0005."
             )
+
+    @property
+    def changes_nothing(self) -> bool:
+        """Whether texts stay as they are."""
+        return self.rounds == 0 and not self.spelling
 
 
 class Span(NamedTuple):
@@ -137,7 +142,7 @@ class CanonicalMap:
         the `spelling` all words of the texts and of the lexicon are right, and those `known`.
         A word does not become one that is `apart` from it, and none that is `frequent` changes.
         """
-        _check_rounds(rounds, spelling=spelling)
+        _check_rounds(rounds)
         counts = Counter(word.text.lower() for text in texts for word in split_words(text))
         neighbourhoods = lexicon.symmetric().neighbours
         stays = inf if frequent is None else frequent * counts.total()
@@ -213,9 +218,6 @@ def _most_frequent(words: Iterable[str], counts: Mapping[str, int]) -> str:
     return min(words, key=lambda word: (-counts[word], word))
 
 
-def _check_rounds(rounds: int, *, spelling: bool) -> None:
-    if rounds < (0 if spelling else 1):
-        raise InputError(
-            f"Words were to be rewritten {rounds} times; expected 1 or more, or 0 where only the "
-            "spelling is corrected."
-        )
+def _check_rounds(rounds: int) -> None:
+    if rounds < 0:
+        raise InputError(f"Words were to be rewritten {rounds} times; expected 0 or more.")

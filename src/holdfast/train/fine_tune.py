@@ -39,6 +39,7 @@ from holdfast.train.narration import (
     tell_examples,
     tell_objective,
     tell_resume,
+    tell_spelling,
     tell_wording,
 )
 from holdfast.train.parts import EncodedParts, encode_parts
@@ -100,6 +101,7 @@ def _run(
         classifier.describe(config.model)
         tell_wording(config.model, wording)
         tell_objective(config, parts, wording)
+        tell_spelling(examples, wording)
     clock, bar = Clock(), Bar() if progress else None
     with folder.unless_refused():
         trainer = _trainer(config, args, classifier, parts, [LossCurve(folder.log), clock, bar])

@@ -13,6 +13,11 @@ from holdfast.train.config import TrainConfig
 from holdfast.train.examples import RunExamples
 from holdfast.train.parts import EncodedParts
 from holdfast.train.sampler import ClassBalancedSampler
+from holdfast.train.wording import corrected_share
+
+MISSPELT = 0.03
+"""Share of words from which on it is not people that misspell; English texts have half of it."""
+LOOKED_AT = 1000  # validation examples that it is counted on
 
 _log = logging.getLogger(__name__)
 
@@ -49,13 +54,31 @@ def tell_objective(config: TrainConfig, parts: EncodedParts, wording: Wording) -
     if config.objective.class_conditional:
         balanced = ClassBalancedSampler(labels_of(parts.datasets["train"]), config.seed)
         _log.info("batches: %s", balanced.describe())
-    if wording.canonical is not None:
+    if wording.canonical is not None and wording.canonical.rounds:
         _log.info("canonical text: %d words have another form", len(wording.canonical.mapping))
-        if wording.canonical.spelling is not None:
-            spelling = wording.canonical.spelling
-            known = len(spelling.counts)
-            _log.info("spelling: words one letter away from %d known ones are corrected", known)
     _log.info("kept: the checkpoint with the best validation %s", config.selected_by)
+
+
+def tell_spelling(examples: RunExamples, wording: Wording) -> None:
+    """Say how many words are taken for misspelt, and warn where it must be too many."""
+    if wording.canonical is None or wording.canonical.spelling is None:
+        return
+    spelling = wording.canonical.spelling
+    share = corrected_share(examples.validation[:LOOKED_AT], spelling)
+    _log.info(
+        "spelling: words one letter away from %d known ones are corrected, %.1f %% of those in the "
+        "validation texts",
+        len(spelling.counts),
+        100 * share,
+    )
+    if share > MISSPELT:
+        _log.warning(
+            "The spelling changes %.1f %% of the words of the validation texts, where people "
+            "misspell one in a hundred: it takes right words for slips, as in a language of which "
+            "the tokenizer has few whole words. Train on more texts, or leave it out "
+            "(--canonical.spelling false)",
+            100 * share,
+        )
 
 
 def tell_wording(model: str, wording: Wording) -> None:

@@ -4,9 +4,9 @@ import dataclasses
 from collections.abc import Callable, Iterable, Sequence
 
 from holdfast.data import Example
-from holdfast.text import CanonicalMap, Lexicon, Wording
+from holdfast.text import CanonicalMap, Lexicon, Wording, split_words
 from holdfast.text.settings import TextSettings
-from holdfast.text.spelling import whole_words
+from holdfast.text.spelling import Spelling, whole_words
 from holdfast.text.told_apart import WordLabels
 from holdfast.train.config import TrainConfig
 from holdfast.train.examples import RunExamples
@@ -23,7 +23,7 @@ def wording_of(
     Words for which the tokenizer's `vocabulary` has a token are spelt right.
     """
     settings = TextSettings(config.data.max_length, config.substitutions.mode)
-    if config.canonical is None or lexicon is None:
+    if config.canonical is None or config.canonical.changes_nothing or lexicon is None:
         return Wording(settings)
     texts = (text for example in examples.train for text in example.texts)
     how = config.canonical
@@ -48,6 +48,17 @@ def _apart(examples: RunExamples, limit: float | None) -> Callable[[str, str], b
     labelled = ((example.texts, example.label) for example in examples.train)
     labels = WordLabels.of(labelled, len(examples.task.labels))
     return lambda one, other: labels.apart(one, other, limit)
+
+
+def corrected_share(examples: Sequence[Example], spelling: Spelling) -> float:
+    """Return which share of the words of texts the spelling corrects."""
+    words = [
+        word.text.lower()
+        for example in examples
+        for text in example.texts
+        for word in split_words(text)
+    ]
+    return sum(spelling.corrected(word) is not None for word in words) / max(1, len(words))
 
 
 def reworded(examples: RunExamples, wording: Wording) -> RunExamples:
