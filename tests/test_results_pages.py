@@ -10,7 +10,12 @@ from holdfast.record import find_records
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted((ROOT / "docs" / "results").glob("*.md"))
-CHOOSING = ROOT / "docs" / "choosing.md"
+README = ROOT / "README.md"
+PARTS = [  # of other pages what is about the results: from where to where
+    (ROOT / "docs" / "choosing.md", "## What was measured", None),
+    (README, "## Why", "- **Robust"),
+    (README, "## What was measured", "## Two commands"),
+]
 NUMBER = re.compile(r"(?<![\w.,])\d+\.\d+(?![\w.]*\d)")
 
 
@@ -33,13 +38,19 @@ def test_the_tables_are_what_the_records_give(page, results):
 
 
 def test_the_prose_has_no_number_that_no_table_has(results):
-    texts = [page.read_text(encoding="utf-8") for page in (*PAGES, CHOOSING)]
+    texts = [page.read_text(encoding="utf-8") for page in PAGES]
     blocks = [block[0] for text in texts for block in results.BLOCK.finditer(text)]
-    prose = [results.BLOCK.sub("", text) for text in texts[:-1]]
-    prose.append(texts[-1].partition("## What was measured")[2])
+    prose = [results.BLOCK.sub("", text) for text in texts]
+    prose += [part(page.read_text(encoding="utf-8"), *ends) for page, *ends in PARTS]
     shown, said = (set().union(*map(numbers, of)) for of in (blocks, prose))
     assert said
     assert said <= shown, sorted(said - shown)
+
+
+def part(text: str, start: str, end: str | None) -> str:
+    assert start in text
+    after = text[text.index(start) :]
+    return after if end is None else after[: after.index(end)]
 
 
 def numbers(text: str) -> set[str]:
