@@ -4,7 +4,8 @@
 
 Prints for each task an order for campaign.py: plain fine-tuning and two candidates among those that
 lose at most a point on clean development examples. One keeps most under the worst of the attacks
-that exchange words, the other under the worst of all, misspellings too; means over seeds.
+that exchange words, the other under the worst of all, misspellings too; means over seeds. Of two
+that keep as much the one with the higher clean accuracy is taken.
 """
 
 import argparse
@@ -42,7 +43,12 @@ def choose(found: dict[str, dict[str, float]], attacks: tuple[str, ...]) -> str:
         raise SystemExit(f"The search has not measured {PLAIN} yet, which the others are held to.")
     least = whole[PLAIN]["clean"] - LOSS
     allowed = [model for model, scores in whole.items() if scores["clean"] >= least]
-    return max(allowed, key=lambda model: min(found[model][attack] for attack in attacks))
+    return max(allowed, key=lambda model: (worst(found[model], attacks), found[model]["clean"]))
+
+
+def worst(scores: dict[str, float], attacks: tuple[str, ...]) -> float:
+    """Return what the attack that hurts most leaves."""
+    return min(scores[attack] for attack in attacks)
 
 
 def main() -> None:

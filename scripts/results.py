@@ -62,8 +62,9 @@ def pack(runs: Path, commit: str, studies: list[str]) -> None:
             assert not found.problems, found.problems
             file = file_of(name, model)
             before = read_collection(file) if file.is_file() else ()
-            added = (told(record, commit) for _, record in found.records)
-            kept = {subject(record): record for record in (*before, *added)}
+            kept = {subject(record): record for record in before}
+            for record in (told(record, commit) for _, record in found.records):
+                kept[subject(record)] = newer(kept.get(subject(record)), record)
             written = write_collection([kept[key] for key in sorted(kept)], file)
             print(name, model, f"{len(kept)} records, {written.stat().st_size} bytes")
 
@@ -71,6 +72,13 @@ def pack(runs: Path, commit: str, studies: list[str]) -> None:
 def subject(record: RunRecord) -> tuple[str, str, str, str, str]:
     """Return what a record is about: there is one of each in a study."""
     return record.model, str(record.seed), record.task, record.kind, record.attack or ""
+
+
+def newer(before: RunRecord | None, record: RunRecord) -> RunRecord:
+    """Return the later of two records of one thing, unless only the earlier was timed alone."""
+    if before is not None and ALONE in before.notes and ALONE not in record.notes:
+        return before
+    return record
 
 
 def told(record: RunRecord, commit: str) -> RunRecord:
@@ -118,19 +126,19 @@ def grids(reproduction: str, study: str, model: str) -> tuple[Grid, ...]:
     shelf = Shelf(records_of(study, model))
     setting = setting_of(STUDIES[study.partition("+")[0]], model)
     found = grids_of(REPRODUCTIONS[reproduction], setting, shelf)
-    shown = (measured(grid) for grid in found if grid.title != COST or timed(grid))
-    return tuple(grid for grid in shown if grid.entries)
-
-
-def timed(grid: Grid) -> bool:
-    """Whether a table of costs has more than what was counted."""
-    return any(entry.column == "latency" and entry.measured is not None for entry in grid.entries)
+    return tuple(cut for grid in found if (cut := measured(grid)).entries)
 
 
 def measured(grid: Grid) -> Grid:
-    """Return a table's rows of which something was measured; by a formula alone is not enough."""
+    """Return a table's rows of which something was measured; by a formula alone is not enough.
+
+    A table of costs that nobody timed has no column for it.
+    """
     rows = {e.row for e in grid.entries if e.measured is not None and not e.computed}
-    return dataclasses.replace(grid, entries=tuple(e for e in grid.entries if e.row in rows))
+    timed = {e.column for e in grid.entries if e.measured is not None}
+    left_out = {"latency"} - timed if grid.title == COST else set()
+    entries = (e for e in grid.entries if e.row in rows and e.column not in left_out)
+    return dataclasses.replace(grid, entries=tuple(entries))
 
 
 def table_block(reproduction: str, study: str, model: str) -> Iterator[str]:
@@ -151,7 +159,7 @@ def against_block(study: str, model: str, *names: str) -> Iterator[str]:
     rows = others.split(", ")
     own = [r for r in records_of(study, model) if r.model in {reference, *rows}]
     found = findings([r for r in own if r.kind == "evaluation"], reference)
-    cells = {(told.comparison.first, column_of(told)): told.comparison for told in found}
+    cells = {(one.comparison.first, column_of(one)): one.comparison for one in found}
     columns = list(dict.fromkeys(column for _, column in cells))
     yield f"| less {reference} | seeds | {' | '.join(columns)} |"
     yield "| --- | ---: |" + " ---: |" * len(columns)

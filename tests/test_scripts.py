@@ -100,6 +100,8 @@ def test_the_best_under_its_worst_attack_within_a_point_is_chosen():
     assert choose(found, WORDS) == "Plain"
     spelt = {"Plain": scored(0.9, 0.2, 0.1, 0.3, 0.0), "spelt": scored(0.9, 0.2, 0.05, 0.3, 0.4)}
     assert (choose(spelt, WORDS), choose(spelt, ALL)) == ("Plain", "spelt")
+    tied = {"Plain": scored(0.9, 0.2, 0.2, 0.2), "tied": scored(0.91, 0.3, 0.2, 0.2)}
+    assert choose(tied, WORDS) == "tied"  # as much under the worst, and cleaner
     del found["Plain"]
     with pytest.raises(SystemExit, match="has not measured Plain yet"):
         choose(found, WORDS)

@@ -157,7 +157,6 @@ def test_an_attack_by_misspelling_meets_it() -> None:
 
 
 def test_a_run_says_how_many_words_it_corrects_and_warns_of_too_many(caplog) -> None:
-    """Texts of which hardly a word is known are another language, not misspelt."""
     task = Task("own", ("text",), ("bad", "good"))
     spelling = CanonicalMap.fit(TEXTS, LEXICON, rounds=0, spelling=True)
     wording = Wording(TextSettings(16, "aligned"), spelling)

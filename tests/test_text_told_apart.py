@@ -61,7 +61,7 @@ def fitted(apart: float | None) -> CanonicalMap:
     return CanonicalMap.fit(texts, LEXICON, rounds=2, apart=limited)
 
 
-def test_words_that_are_told_apart_do_not_become_one() -> None:
+def test_no_word_becomes_one_that_it_is_told_apart_from() -> None:
     assert fitted(None).mapping["decent"] == "nice"  # in two examples' texts, so most frequent
     kept = fitted(0.5).mapping
     assert "decent" not in kept
@@ -79,6 +79,16 @@ def test_the_second_round_does_not_bring_together_what_the_first_kept_apart() ->
     assert kept.mapping == {"bad": "middling", "middling": "good"}
 
 
+def test_two_words_that_are_told_apart_may_meet_in_a_third() -> None:
+    """Each is held against the word it becomes, and against no other."""
+    lexicon = lexicon_of({"bad": ["middling"], "good": ["middling"]}, "here")
+    labels = WordLabels({"bad": (40, 5), "middling": (100, 100), "good": (5, 40)})
+    texts = ["bad"] * 5 + ["middling"] * 10 + ["good"] * 5
+    assert labels.apart("bad", "good", 1.5)
+    made = CanonicalMap.fit(texts, lexicon, rounds=1, apart=lambda a, b: labels.apart(a, b, 1.5))
+    assert made.mapping == {"bad": "middling", "good": "middling"}
+
+
 def test_training_takes_the_labels_of_its_own_examples(tmp_path: Path) -> None:
     config = TrainConfig(
         "model", tmp_path, DataConfig(file=tmp_path / "own.csv"), canonical=Canonical(apart=0.5)
@@ -87,8 +97,6 @@ def test_training_takes_the_labels_of_its_own_examples(tmp_path: Path) -> None:
     made = wording_of(examples, config, LEXICON).canonical
     assert made is not None
     assert made.mapping == fitted(0.5).mapping
-    nothing = dataclasses.replace(config, canonical=Canonical(rounds=0))
-    assert wording_of(examples, nothing, LEXICON).canonical is None
     loose = dataclasses.replace(config, canonical=Canonical())
     other = wording_of(examples, loose, LEXICON).canonical
     assert other is not None
@@ -98,3 +106,6 @@ def test_training_takes_the_labels_of_its_own_examples(tmp_path: Path) -> None:
 def test_a_limit_below_nothing_is_refused() -> None:
     with pytest.raises(InputError, match="expected 0 or more"):
         Canonical(apart=-1.0)
+    for kept in ({"apart": 1.5}, {"frequent": 0.001}):
+        with pytest.raises(InputError, match="give 1 round or more"):
+            Canonical(rounds=0, spelling=True, **kept)

@@ -1,10 +1,10 @@
 """What neither paper has: which recipe holds best, if it may cost one point of clean accuracy.
 
 Candidates on SST-2, IMDB and SNLI, small changes to plain fine-tuning first. They are compared on
-development examples and the best of them is measured once on test: `--data` names a folder of the
-one or of the other (`scripts/development.py` makes the first). The score of a candidate is its
-accuracy under the attack that hurts it most. Attackers: PWWS and the genetic search with the
-lexicon of the defences, and PWWS with WordNet's synonyms; misspellings stand beside them.
+development examples, and what is chosen there (`scripts/choose.py`) is measured on test: `--data`
+names a folder of the one or of the other (`scripts/development.py` makes the first). The score of a
+candidate is its accuracy under the attack that hurts it most. Attackers: PWWS and the genetic
+search with the lexicon of the defences, PWWS with WordNet's synonyms, and misspellings.
 """
 
 import dataclasses
@@ -40,15 +40,11 @@ class Candidate:
     wide: bool = False
     """Whether its lexicon is joined with WordNet's."""
     apart: float | None = None
-    """From which difference in log odds on words stay apart; none: none does."""
+    """`Canonical.apart`."""
     frequent: float | None = None
-    """From which share of the words on a word stays as it is; none: none does."""
+    """`Canonical.frequent`."""
     last_quarter: bool = False
     """Whether IM-BERT's connection, as printed, is on the last quarter of the layers."""
-
-
-def _spelt_and_wide(apart: float, objective: str = "Standard") -> Candidate:
-    return Candidate(objective, canonical=2, spelt=True, wide=True, apart=apart)
 
 
 def _frequent(name: str, objective: str) -> dict[str, Candidate]:
@@ -88,15 +84,23 @@ CANDIDATES: Mapping[str, Candidate] = MappingProxyType(
         "Plain canonical apart 1.5": Candidate(canonical=2, apart=1.5),
         "Plain wide canonical apart 1.5": Candidate(canonical=2, wide=True, apart=1.5),
         "Plain spelt canonical apart 1.5": Candidate(canonical=2, spelt=True, apart=1.5),
-        "Plain spelt wide canonical apart 1.5": _spelt_and_wide(1.5),
+        "Plain spelt wide canonical apart 1.5": Candidate(
+            canonical=2, spelt=True, wide=True, apart=1.5
+        ),
         "FreeLB 2 canonical apart 1.5": Candidate("FreeLB", canonical=2, apart=1.5),
         "FreeLB 2 canonical apart 1": Candidate("FreeLB", canonical=2, apart=1.0),
-        "FreeLB 2 wide canonical apart 1.5": Candidate("FreeLB", 2, wide=True, apart=1.5),
-        "FreeLB 2 wide canonical apart 1": Candidate("FreeLB", 2, wide=True, apart=1.0),
+        "FreeLB 2 wide canonical apart 1.5": Candidate("FreeLB", canonical=2, wide=True, apart=1.5),
+        "FreeLB 2 wide canonical apart 1": Candidate("FreeLB", canonical=2, wide=True, apart=1.0),
         "FreeLB 2 spelt canonical": Candidate("FreeLB", canonical=2, spelt=True),
-        "FreeLB 2 spelt canonical apart 1.5": Candidate("FreeLB", 2, spelt=True, apart=1.5),
-        "FreeLB 2 spelt wide canonical apart 1.5": _spelt_and_wide(1.5, "FreeLB"),
-        "FreeLB 2 spelt wide canonical apart 1": _spelt_and_wide(1.0, "FreeLB"),
+        "FreeLB 2 spelt canonical apart 1.5": Candidate(
+            "FreeLB", canonical=2, spelt=True, apart=1.5
+        ),
+        "FreeLB 2 spelt wide canonical apart 1.5": Candidate(
+            "FreeLB", canonical=2, spelt=True, wide=True, apart=1.5
+        ),
+        "FreeLB 2 spelt wide canonical apart 1": Candidate(
+            "FreeLB", canonical=2, spelt=True, wide=True, apart=1.0
+        ),
         "Adv light spelt wide canonical": Candidate("Adv", canonical=2, spelt=True, wide=True),
         **_frequent("Plain", "Standard"),
         **_frequent("FreeLB 2", "FreeLB"),
@@ -196,7 +200,7 @@ REPRODUCTION = Reproduction(
         Choice("The adversary of Adv and RIFT.", "beta 1, alpha 0.1, three steps: little is lost."),
         Choice("The genetic attack.", "No language model: it is stronger than the papers'."),
         Choice("Canonical text.", "Two rounds, or one: `once`."),
-        Choice("Words that the labels tell apart.", "`apart`: they do not become one."),
+        Choice("Words that the labels tell apart.", "`apart`: none becomes the other."),
         Choice("Frequent words.", "`frequent`: those of 5, or 2, in 10,000 words stay."),
     ),
     cells=cells,

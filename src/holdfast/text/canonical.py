@@ -34,9 +34,8 @@ class Canonical:
     spelling: bool = False
     """Read a word that nobody knows as the known word, one letter away, that was likely meant."""
     apart: float | None = None
-    """Words that the training labels tell apart by more than this, in log odds, do not become one:
-    the smaller, the less is lost on clean texts and the more is left to an attacker. None: all
-    may."""
+    """No word becomes one that the training labels tell it apart from by more than this, in log
+    odds; two such words may still meet in a third. None: any word may."""
     frequent: float | None = None
     """Words that make up at least this share of the training texts' words stay as they are; none:
     no word does because of that."""
@@ -54,6 +53,11 @@ class Canonical:
             raise InputError(
                 f"A word was to be frequent from a share of {self.frequent} on; expected a number "
                 "above 0 and at most 1, such as 0.0005."
+            )
+        if self.rounds == 0 and not (self.apart is None and self.frequent is None):
+            raise InputError(
+                "Words were to be kept apart, or as they are where frequent, and none is to be "
+                "rewritten (0 rounds); leave that out, or give 1 round or more."
             )
 
     @property

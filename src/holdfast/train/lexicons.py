@@ -29,7 +29,7 @@ def lexicons_of(config: TrainConfig, given: Lexicon | None = None) -> Lexicons:
         shared = find_lexicon(config.substitutions.lexicon) if given is None else given
     return Lexicons(
         substitutes=shared if config.needs_substitutes else None,
-        canonical=None if canonical is None else _canonical(canonical, shared),
+        canonical=_canonical(canonical, shared),
     )
 
 
@@ -38,7 +38,10 @@ def _looks_up(canonical: Canonical) -> bool:
     return canonical.rounds > 0 and canonical.lexicon is None
 
 
-def _canonical(canonical: Canonical, shared: Lexicon | None) -> Lexicon:
+def _canonical(canonical: Canonical | None, shared: Lexicon | None) -> Lexicon | None:
+    if canonical is None or canonical.changes_nothing:
+        return None
     if canonical.lexicon is not None:
         return find_lexicon(canonical.lexicon)
-    return NO_WORDS if shared is None else shared
+    # what the spelling knows must not depend on what the objective substitutes
+    return shared if canonical.rounds else NO_WORDS

@@ -16,7 +16,7 @@ from holdfast.train.sampler import ClassBalancedSampler
 from holdfast.train.wording import corrected_share
 
 MISSPELT = 0.03
-"""Share of words from which on it is not people that misspell; English texts have half of it."""
+"""Share of words from which on it is not people that misspell."""
 LOOKED_AT = 1000  # validation examples that it is counted on
 
 _log = logging.getLogger(__name__)
@@ -61,7 +61,7 @@ def tell_objective(config: TrainConfig, parts: EncodedParts, wording: Wording) -
 
 def tell_spelling(examples: RunExamples, wording: Wording) -> None:
     """Say how many words are taken for misspelt, and warn where it must be too many."""
-    if wording.canonical is None or wording.canonical.spelling is None:
+    if wording.canonical is None or wording.canonical.spelling is None or not examples.validation:
         return
     spelling = wording.canonical.spelling
     share = corrected_share(examples.validation[:LOOKED_AT], spelling)

@@ -23,7 +23,7 @@ def wording_of(
     Words for which the tokenizer's `vocabulary` has a token are spelt right.
     """
     settings = TextSettings(config.data.max_length, config.substitutions.mode)
-    if config.canonical is None or config.canonical.changes_nothing or lexicon is None:
+    if config.canonical is None or lexicon is None:
         return Wording(settings)
     texts = (text for example in examples.train for text in example.texts)
     how = config.canonical
