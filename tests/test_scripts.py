@@ -1,13 +1,15 @@
 """The scripts behind docs/results: what is run once, what is held out, what is chosen."""
 
 import argparse
+import dataclasses
 import json
 import sys
 from pathlib import Path
 
 import pytest
 
-from holdfast.record import Metric, RunRecord
+from holdfast.data import Example
+from holdfast.record import Metric, RunRecord, read_record
 from holdfast.reproduce import Setting
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -17,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[1]
 def scripts(monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT / "scripts"))
     yield
-    for name in ("campaign", "choose", "development", "latency"):
+    for name in ("campaign", "choose", "development", "latency", "results"):
         sys.modules.pop(name, None)
 
 
@@ -130,3 +132,29 @@ def test_accuracies_are_read_from_records():
         ]
     )
     assert found == {"Plain": {"clean": 0.9, "pwws_ren": pytest.approx(0.3)}}
+
+
+# -- latency and results --------------------------------------------------------------------------
+
+
+def test_a_model_is_timed_alone_and_its_time_is_published(tmp_path):
+    import latency
+    import reproduce_tiny
+    from campaign import cells_of
+
+    from results import newer, told
+
+    setting = reproduce_tiny.setting(reproduce_tiny.prepare(tmp_path))
+    cells = {cell.row: cell for cell in cells_of(latency.STUDY, setting) if cell.seed == 0}
+    examples = [Example("0", ("a fine film",), 1)]
+    plain, connected = (
+        read_record(latency.timed(setting, cells[row], examples)) for row in ("BERT", "IM-BERT T1")
+    )
+    costs = [record.metric("gflops").value for record in (plain, connected)]
+    assert costs[1] > 2 * costs[0]  # a step runs forward and backward
+    published = told(plain, "0" * 40)
+    assert published.metric("latency_ms").value > 0
+    beside = told(dataclasses.replace(plain, notes=()), "0" * 40)
+    assert beside.metric("latency_ms") is None
+    assert newer(published, beside) is published
+    assert newer(beside, published) is published
