@@ -15,7 +15,7 @@ from holdfast.train.parts import EncodedParts
 from holdfast.train.sampler import ClassBalancedSampler
 from holdfast.train.wording import corrected_share
 
-MISSPELT = 0.03
+MISSPELT = 0.05
 """Share of words from which on it is not people that misspell."""
 LOOKED_AT = 1000  # validation examples that it is counted on
 
