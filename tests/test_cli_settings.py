@@ -210,6 +210,8 @@ def test_a_recipe_names_classes_only_where_there_is_a_choice() -> None:
     [
         (["--modle", "m"], ["--modle", "did you mean --model?"]),
         (["--model", "m", "--connection.solver.stps", "3"], ["--connection.solver.steps?"]),
+        (["--model", "m", "--cuont", "3"], ["no option --cuont; did you mean --source.count?"]),
+        (["--model", "m", "--count", "3"], ["no option --count; did you mean --source.count?"]),
         (["--model", "m", "--qqqqqq", "3"], ["--qqqqqq", "holdfast job --help"]),
         (
             ["--model", "m", "--connection.solver", "Carefull"],

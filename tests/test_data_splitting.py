@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from holdfast.data import Example, sample, split_train_validation
+from holdfast.data import Example, sample, sample_to_train, split_train_validation
 from holdfast.errors import InputError
 
 
@@ -79,7 +79,7 @@ def test_the_paper_splits_eight_to_two() -> None:
 
 def test_the_rows_do_not_depend_on_the_hash_seed_nor_on_the_day() -> None:
     code = (
-        "from holdfast.data import Example, sample, split_train_validation\n"
+        "from holdfast.data import Example, sample, sample_to_train, split_train_validation\n"
         "rows = [Example(str(n), ('x',), n % 2) for n in range(20)]\n"
         "train, _ = split_train_validation(sample(rows, 10, seed=3), seed=3)\n"
         "print(*[row.id for row in train])"
@@ -115,9 +115,16 @@ def test_a_split_with_an_empty_part_is_refused(count: int) -> None:
         split_train_validation(alternating(count), seed=0)
 
 
-def test_losing_all_classes_but_one_is_refused() -> None:
+def test_losing_all_classes_but_one_is_refused_where_one_trains(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     with pytest.raises(InputError, match="sample of 1 examples with seed 0 holds one class only"):
-        sample(alternating(10), 1, seed=0)
+        sample_to_train(alternating(10), 1, seed=0)
+    with pytest.raises(InputError, match="training part with seed 0 holds one class only"):
+        split_train_validation(examples_with([0] * 10), seed=0)
+    with caplog.at_level(logging.WARNING):
+        assert len(sample(alternating(10), 1, seed=0)) == 1  # it can be attacked, and evaluated
+    assert "no example of the labels" in caplog.text
 
 
 def test_losing_one_class_of_three_is_said(caplog: pytest.LogCaptureFixture) -> None:

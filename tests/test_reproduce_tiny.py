@@ -199,6 +199,20 @@ def test_files_that_other_attacks_of_its_suite_read_do_not_stop_a_record(place, 
     assert again.holds
 
 
+def test_a_sample_that_is_gone_is_written_again_from_the_data_of_the_training(place, tmp_path):
+    """It lay in the output of the run, which nobody publishes."""
+    reproduce(REPRODUCTIONS["rift-table1"], setting(place))
+    record = read_record(place / "out" / "records" / "Standard" / "0" / "imdb" / "pwws_rift-0.json")
+    reading = {**record.config["reading"], "data": str(tmp_path / "gone" / "samples" / "covered")}
+    assert reading["data"].endswith("/".join(Path(record.config["reading"]["data"]).parts[-2:]))
+    config = {**record.config, "reading": reading}
+    file = write_record(dataclasses.replace(record, config=config), tmp_path / "moved.json")
+    again = run_again(file, wanted(place, output=tmp_path, model=None, data=None))
+    assert again.holds
+    for one in again.compared:
+        assert one.now == pytest.approx(one.before.value), one.before.name
+
+
 def test_a_record_that_was_tampered_with_is_found_out(place, tmp_path):
     reproduce(REPRODUCTIONS["rift-figure3"], setting(place))
     file = place / "out" / "records" / "Standard" / "0" / "features.json"

@@ -117,7 +117,8 @@ def demo(folder: Path, size: Size, seed: int) -> dict[str, Any]:
     lexicon = demo_lexicon(folder)
     runs = {}
     for name, variant in VARIANTS.items():
-        _say(f"the {name} model: {size.train} sentences, {size.epochs:g} epochs")
+        epochs = "1 epoch" if size.epochs == 1 else f"{size.epochs:g} epochs"
+        _say(f"the {name} model: {size.train} sentences, {epochs}")
         config = configure(model, folder / name, variant, size, seed)
         # what is held out is measured with the attacks, and no part of training
         result = fine_tune(config, examples=replace(examples, held_out=None), lexicon=lexicon)

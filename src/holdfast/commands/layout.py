@@ -87,9 +87,14 @@ def flatten(tree: Tree, prefix: str = "") -> Iterator[str]:
 
 
 def nearest(name: Any, known: Collection[str], otherwise: str | None = None) -> str:
-    """Return the end of an error sentence: what was probably meant, or what there is."""
-    if near := difflib.get_close_matches(str(name), known, n=1):
-        return f"did you mean {near[0]}?"
+    """Return the end of an error sentence: what was probably meant, or what there is.
+
+    Of a dotted name the end alone may have been meant: `epochs` of `optimisation.epochs`.
+    """
+    bare = {one.lstrip("-"): one for one in known}
+    ends = {one.rpartition(".")[2]: full for one, full in reversed(bare.items())}
+    if near := difflib.get_close_matches(str(name).lstrip("-"), (meant := ends | bare), n=1):
+        return f"did you mean {meant[near[0]]}?"
     return otherwise or f"expected one of {', '.join(known)}."
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from holdfast.commands.layout import nearest
 from holdfast.errors import InputError
 
 PACKAGE = Path(__file__).resolve().parents[1]
@@ -33,10 +34,12 @@ def find_recipe(name: str) -> Path:
             if (folder / f"{stem}.toml").is_file():
                 return folder / f"{stem}.toml"
     known = sorted({path.stem for folder in recipe_folders() for path in folder.glob("*.toml")})
-    raise InputError(
-        f"There is no recipe {name!r}; give the path of a TOML file, "
-        f"or one of {', '.join(known) or 'those that come with Holdfast (none was found)'}."
+    otherwise = (
+        "give the path of a TOML file, or one of "
+        f"{', '.join(known) or 'those that come with Holdfast (none was found)'}."
     )
+    hint = nearest(name.removesuffix(".toml"), known, otherwise)
+    raise InputError(f"There is no recipe {name!r}; {hint}")
 
 
 def recipe_folders() -> list[Path]:

@@ -60,6 +60,15 @@ def summary(result: TrainResult) -> dict[str, Any]:
     }
 
 
+ONE = "one class %"
+"""What stands above what always answering the most frequent class would score."""
+UNLEARNT = (
+    "On the validation examples the model is no better than always answering the most frequent "
+    "class. Train longer (--optimisation.epochs), with a higher learning rate "
+    "(--optimisation.learning_rate), or on more rows."
+)
+
+
 def shown(result: TrainResult) -> str:
     """Return the result for a reader: the numbers, the layers, the folder."""
     state = "was done already" if result.already_done else "done"
@@ -69,6 +78,8 @@ def shown(result: TrainResult) -> str:
         "",
         table(*_measured(result)),
     ]
+    if unlearnt(result):
+        lines += ["", paragraph(UNLEARNT)]
     if result.readings:
         lines += ["", readings_table(result.readings)]
     return "\n".join([*lines, "", f"model: {result.model}"])
@@ -85,12 +96,19 @@ def _measured(result: TrainResult) -> tuple[list[str], list[list[str]]]:
             count = parts[part]["examples"]
             accuracy = percent_with_interval(metrics[f"{part}_accuracy"], count)
             row = [f"{part}, {count} examples", f"{metrics[f'{part}_loss']:.4f}", accuracy]
+            row.append(f"{100 * result.majority[part]:.1f}" if part in result.majority else "")
             if hull:
                 held = metrics[f"{part}_hull_accuracy"]
                 attacked = min(count, record["config"]["selection"]["attacked"])
                 row.append(percent_with_interval(held, attacked))
             rows.append(row)
-    return ["measured on", "loss", ACCURACY, *(["in the hull %"] if hull else [])], rows
+    return ["measured on", "loss", ACCURACY, ONE, *(["in the hull %"] if hull else [])], rows
+
+
+def unlearnt(result: TrainResult) -> bool:
+    """Whether the validation examples do not show that the model knows more than one answer."""
+    accuracy = result.metrics.get("validation_accuracy")
+    return accuracy is not None and accuracy <= result.majority.get("validation", 0.0)
 
 
 def readings_table(readings: Sequence[Mapping[str, Any]]) -> str:

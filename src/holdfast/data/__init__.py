@@ -16,7 +16,7 @@ from holdfast.data.demo import (
 )
 from holdfast.data.files import Source, Split, checksum, read_file, source_of, task_from_file
 from holdfast.data.load import evaluation_split, load_split, read_split
-from holdfast.data.splitting import sample, split_train_validation
+from holdfast.data.splitting import sample, sample_to_train, split_train_validation
 from holdfast.data.task import Example, Task
 from holdfast.data.tasks import TASKS, find_task
 
@@ -45,6 +45,7 @@ __all__ = [
     "read_file",
     "read_split",
     "sample",
+    "sample_to_train",
     "source_of",
     "split_train_validation",
     "task_from_file",

@@ -27,6 +27,13 @@ def sample(examples: Sequence[Example], count: int, *, seed: int) -> list[Exampl
     return drawn
 
 
+def sample_to_train(examples: Sequence[Example], count: int, *, seed: int) -> list[Example]:
+    """Draw as `sample` does, at least two classes."""
+    drawn = sample(examples, count, seed=seed)
+    check_two_classes(drawn, f"The sample of {count} examples with seed {seed}")
+    return drawn
+
+
 def split_train_validation(
     examples: Sequence[Example], *, share: float = 0.8, seed: int
 ) -> tuple[list[Example], list[Example]]:
@@ -41,7 +48,9 @@ def split_train_validation(
         )
     order = [examples[index] for index in _order(len(examples), f"split {seed}")]
     train, validation = order[:count], order[count:]
-    _report_lost_classes(examples, train, f"The training part with seed {seed}")
+    what = f"The training part with seed {seed}"
+    check_two_classes(train, what)
+    _report_lost_classes(examples, train, what)
     return train, validation
 
 
@@ -58,7 +67,5 @@ def _order(count: int, seed: str) -> list[int]:
 def _report_lost_classes(before: Sequence[Example], after: Sequence[Example], what: str) -> None:
     labels = {example.label for example in before}
     lost = labels - {example.label for example in after}
-    if not lost:
-        return
-    check_two_classes(after, what)
-    _log.warning("%s has no example of the labels %s.", what, sorted(lost))
+    if lost:
+        _log.warning("%s has no example of the labels %s.", what, sorted(lost))

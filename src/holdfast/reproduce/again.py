@@ -135,16 +135,27 @@ def _evaluated(record: RunRecord, wanted: Wanted) -> RunRecord:
             f"The record is of a {kind}, which is not run again by itself; give the record of an "
             "accuracy, of an attack, of a task of AdvGLUE, or of a training."
         )
-    _trained(record, wanted)
     cell: Any = decode(Measured, record.config, where="the configuration of the record")
+    suite = _suite(cell, _beside_the_training(record, wanted))  # what is missing is said first
+    _trained(record, wanted)
     model = _folder(record, wanted) / "model"
     checkpoint = dataclasses.replace(cell.checkpoint, folder=model)
     out = wanted.output / "again" / "records"
-    found = evaluate(checkpoint, _suite(cell, wanted), out)
+    found = evaluate(checkpoint, suite, out)
     same = [r for r in found if (r.task, r.attack) == (record.task, record.attack)]
     if not same:
         raise InputError(f"The evaluation gave no record of {record.task}; nothing to compare.")
     return same[0]
+
+
+def _beside_the_training(record: RunRecord, wanted: Wanted) -> Wanted:
+    """Return `wanted` with the model and the data of the training, where it names none.
+
+    A sample that was attacked lay in the output of then, and is written again from these.
+    """
+    config: TrainConfig = decode(TrainConfig, record.training, where="the training of the record")
+    data = wanted.data or config.data.folder
+    return dataclasses.replace(wanted, model=wanted.model or config.model, data=data)
 
 
 def _suite(cell: Measured, wanted: Wanted) -> Suite:

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,7 +15,7 @@ from holdfast.data import (
     find_task,
     read_file,
     read_split,
-    sample,
+    sample_to_train,
     source_of,
     split_train_validation,
     task_from_file,
@@ -44,13 +45,23 @@ class RunExamples:
             "parts": {name: _describe(part) for name, part in parts.items() if part},
         }
 
+    def majority(self) -> dict[str, float]:
+        """Return what always answering the most frequent class would score, of each part."""
+        parts = {"validation": self.validation, "held_out": self.held_out}
+        return {name: _most_frequent(part) for name, part in parts.items() if part}
+
+
+def _most_frequent(examples: list[Example]) -> float:
+    counts = Counter(example.label for example in examples)
+    return max(counts.values()) / len(examples)
+
 
 def gather_examples(config: DataConfig, seed: int) -> RunExamples:
     """Read the examples; then sample, then split, both by the seed."""
     read = _from_task if config.file is None else _from_file
     task, examples, held_out, sources = read(config)
     if config.examples is not None:
-        examples = sample(examples, config.examples, seed=seed)
+        examples = sample_to_train(examples, config.examples, seed=seed)
     share = 1 - config.validation_share
     train, validation = split_train_validation(examples, share=share, seed=seed)
     return RunExamples(task, train, validation, held_out, sources)

@@ -116,6 +116,7 @@ def _run(
         **_measure(trainer, parts, bar),
         **parts.describe(),
         **_account(trainer, clock),
+        "majority": examples.majority(),
         "resumed_from": None if resumed is None else resumed.name,
         "new_weights": list(classifier.new_weights),
         "seed": config.seed,

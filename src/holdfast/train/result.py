@@ -1,7 +1,7 @@
 """What a fine-tuning run gives back, read from its record."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,8 @@ class TrainResult:
     """Of the accelerator, or of the process where there is none."""
     seconds_this_run: float = 0.0
     """Of `seconds`, those since the last resume."""
+    majority: Mapping[str, float] = field(default_factory=dict)
+    """Part to what always answering its most frequent class would score there."""
     already_done: bool = False
     """Whether an earlier run had finished and nothing was done now."""
 
@@ -44,5 +46,6 @@ def result_of(record: Mapping[str, Any], output: Path, *, already_done: bool) ->
         seconds=record["seconds"],
         peak_memory_bytes=record["peak_memory_bytes"],
         seconds_this_run=record.get("seconds_this_run", record["seconds"]),
+        majority=record.get("majority", {}),
         already_done=already_done,
     )
