@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -44,16 +43,6 @@ class RunExamples:
             "sources": encode(self.sources),
             "parts": {name: _describe(part) for name, part in parts.items() if part},
         }
-
-    def majority(self) -> dict[str, float]:
-        """Return what always answering the most frequent class would score, of each part."""
-        parts = {"validation": self.validation, "held_out": self.held_out}
-        return {name: _most_frequent(part) for name, part in parts.items() if part}
-
-
-def _most_frequent(examples: list[Example]) -> float:
-    counts = Counter(example.label for example in examples)
-    return max(counts.values()) / len(examples)
 
 
 def gather_examples(config: DataConfig, seed: int) -> RunExamples:

@@ -39,7 +39,6 @@ from holdfast.train.narration import (
     tell_examples,
     tell_objective,
     tell_resume,
-    tell_spelling,
     tell_wording,
 )
 from holdfast.train.parts import EncodedParts, encode_parts
@@ -99,9 +98,8 @@ def _run(
     parts, wording = _encode(examples, config, lexicons, classifier)
     if args.should_save:
         classifier.describe(config.model)
-        tell_wording(config.model, wording)
+        tell_wording(config.model, examples, wording)
         tell_objective(config, parts, wording)
-        tell_spelling(examples, wording)
     clock, bar = Clock(), Bar() if progress else None
     with folder.unless_refused():
         trainer = _trainer(config, args, classifier, parts, [LossCurve(folder.log), clock, bar])
@@ -116,7 +114,6 @@ def _run(
         **_measure(trainer, parts, bar),
         **parts.describe(),
         **_account(trainer, clock),
-        "majority": examples.majority(),
         "resumed_from": None if resumed is None else resumed.name,
         "new_weights": list(classifier.new_weights),
         "seed": config.seed,

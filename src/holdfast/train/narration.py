@@ -81,8 +81,9 @@ def tell_spelling(examples: RunExamples, wording: Wording) -> None:
         )
 
 
-def tell_wording(model: str, wording: Wording) -> None:
-    """Warn that the model was trained on texts that were worded otherwise."""
+def tell_wording(model: str, examples: RunExamples, wording: Wording) -> None:
+    """Say what is corrected, and warn that the model was trained on texts worded otherwise."""
+    tell_spelling(examples, wording)
     before = Wording.load(Path(model))
     if before.canonical is not None and wording.canonical is None:
         _log.warning("%s reads canonical text, and this run does not: --canonical.rounds", model)
