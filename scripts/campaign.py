@@ -189,6 +189,11 @@ def tasks_of(options: argparse.Namespace) -> Iterator[Task]:
                 yield workshop, cell
 
 
+def choose_kernels() -> None:
+    """Leave out cuDNN's attention, a fifth of the GPU's time on short texts; others untried."""
+    torch.backends.cuda.enable_cudnn_sdp(False)
+
+
 def pack(output: Path, file: Path) -> None:
     """Put records, outcomes and notes into one archive, without the models."""
     with tarfile.open(file, "w:xz", preset=2) as archive:
@@ -217,8 +222,7 @@ def main() -> None:
     if options.development is None and any(o.study.development for o in options.orders):
         parser.error("a search needs --development, the folder that development.py makes")
     began = time.time()
-    # its attention was a fifth of the GPU's time on short texts; the others were not compared
-    torch.backends.cuda.enable_cudnn_sdp(False)
+    choose_kernels()
     tasks = list(tasks_of(options))
     if options.list:
         for workshop, cell in tasks:

@@ -11,17 +11,15 @@ import argparse
 import dataclasses
 from pathlib import Path
 
-import torch
-from campaign import MODELS, STUDIES, cells_of, setting_of
+from campaign import MODELS, STUDIES, cells_of, choose_kernels, setting_of
 
 from holdfast.data import Example, find_task, read_split
 from holdfast.implicit import connect
-from holdfast.record import write_record
 from holdfast.reproduce import Cell, Setting
 from holdfast.reproduce.cell import Probed
 from holdfast.reproduce.probe_cost import cost_record
 from holdfast.reproduce.probe_features import pretrained_victim
-from holdfast.reproduce.run import COUNTED
+from holdfast.reproduce.run import COUNTED, Workshop
 
 STUDY = STUDIES["imbert-imdb"]
 ALONE = "Timed with nothing else on the device, on the pre-trained weights."
@@ -35,9 +33,8 @@ def timed(setting: Setting, cell: Cell, examples: list[Example]) -> Path:
         connect(victim.model, cell.train.connection)
     probed = Probed(cell, setting.model, setting.data, setting.reading)
     record = cost_record(probed, victim, examples)
-    place = setting.output / "records" / record.model / str(record.seed) / f"{record.task}.json"
-    write_record(dataclasses.replace(record, notes=(*record.notes, ALONE)), place)
-    return place
+    alone = dataclasses.replace(record, notes=(*record.notes, ALONE))
+    return Workshop(setting).write(alone, f"{record.task}.json")
 
 
 def main() -> None:
@@ -49,7 +46,7 @@ def main() -> None:
     parser.add_argument("--output", type=Path, required=True)
     parser.add_argument("--wordnet", type=Path, default=None)
     options = parser.parse_args()
-    torch.backends.cuda.enable_cudnn_sdp(False)  # as the campaign ran
+    choose_kernels()
     task = find_task("imdb")
     examples = read_split(task, "test", options.data).examples[:COUNTED]
     for name in options.names:

@@ -13,6 +13,7 @@ from holdfast.commands.recipes import write_recipe
 from holdfast.commands.settings import Interface
 from holdfast.commands.table import paragraph, readable_bytes, table
 from holdfast.implicit import PRESETS, parse_layers
+from holdfast.record.run_record import no_better_than_majority
 from holdfast.train import TrainConfig, TrainResult, fine_tune
 
 ABOUT = (
@@ -108,7 +109,7 @@ def _measured(result: TrainResult) -> tuple[list[str], list[list[str]]]:
 def unlearnt(result: TrainResult) -> bool:
     """Whether the validation examples do not show that the model knows more than one answer."""
     accuracy = result.metrics.get("validation_accuracy")
-    return accuracy is not None and accuracy <= result.majority.get("validation", 0.0)
+    return no_better_than_majority(accuracy, result.majority.get("validation"))
 
 
 def readings_table(readings: Sequence[Mapping[str, Any]]) -> str:

@@ -16,6 +16,7 @@ from holdfast.data.demo import (
 )
 from holdfast.data.files import Source, Split, checksum, read_file, source_of, task_from_file
 from holdfast.data.load import evaluation_split, load_split, read_split
+from holdfast.data.majority import majority
 from holdfast.data.splitting import sample, sample_to_train, split_train_validation
 from holdfast.data.task import Example, Task
 from holdfast.data.tasks import TASKS, find_task
@@ -42,6 +43,7 @@ __all__ = [
     "evaluation_split",
     "find_task",
     "load_split",
+    "majority",
     "read_file",
     "read_split",
     "sample",

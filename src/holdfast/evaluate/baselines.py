@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from holdfast.data import majority
 from holdfast.errors import InputError
 from holdfast.record import Metric
 from holdfast.statistics import wilson
@@ -30,7 +31,7 @@ def baselines(labels: Sequence[int], classes: int) -> Baselines:
     """Return the baselines of examples with these labels."""
     if not labels:
         raise InputError("There is no example to compute a baseline of; give at least one.")
-    return Baselines(max(Counter(labels).values()) / len(labels), 1 / classes)
+    return Baselines(majority(labels), 1 / classes)
 
 
 def share(

@@ -87,7 +87,7 @@ class Workshop:
         shutil.rmtree(folder / "checkpoints", ignore_errors=True)  # the best one is `model`
         release_memory()
         record = dataclasses.replace(read_record(folder / "run.json"), model=cell.row)
-        self._write(record, f"{cell.measure.task}/training.json")
+        self.write(record, f"{cell.measure.task}/training.json")
 
     def _evaluate(self, cell: Cell) -> None:
         checkpoint = Checkpoint(cell.row, self.place(cell) / "run" / "model", cell.seed)
@@ -109,7 +109,7 @@ class Workshop:
         if "cost" in cell.measure.probes:
             records.append(cost_record(probed, self._victim(cell), examples[:COUNTED]))
         for record in records:
-            self._write(record, f"{record.task}.json")
+            self.write(record, f"{record.task}.json")
 
     def _victim(self, cell: Cell) -> ModelVictim:
         if cell.train is not None:
@@ -124,8 +124,9 @@ class Workshop:
         count = min(cell.measure.examples, len(found))
         return task, sample(found, count, seed=0)
 
-    def _write(self, record: RunRecord, name: str) -> None:
-        write_record(record, self.records / record.model / str(record.seed) / name)
+    def write(self, record: RunRecord, name: str) -> Path:
+        """Write a record among the others of its model and seed, and return where."""
+        return write_record(record, self.records / record.model / str(record.seed) / name)
 
 
 def release_memory() -> None:

@@ -7,7 +7,7 @@ cost, and every position in the new text is known in the user's own.
 
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from math import inf
@@ -18,6 +18,7 @@ from holdfast.errors import InputError
 from holdfast.record import read_note, write_note
 from holdfast.text.lexicon import Lexicon
 from holdfast.text.spelling import Spelling, spelling_of
+from holdfast.text.told_apart import Apart, never_apart
 from holdfast.text.words import Words, like, split_words
 
 FILE_NAME = "canonical.json"
@@ -136,7 +137,7 @@ class CanonicalMap:
         *,
         spelling: bool = False,
         known: Iterable[str] = (),
-        apart: Callable[[str, str], bool] = lambda one, other: False,
+        apart: Apart = never_apart,
         frequent: float | None = None,
     ) -> "CanonicalMap":
         """Count the words of the training texts and choose the word for each neighbourhood.

@@ -11,15 +11,22 @@ examples that have a word counted by class,
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import log, sqrt
 
 from holdfast.text.words import split_words
 
 CONFIDENCE = 1.96
+Apart = Callable[[str, str], bool]
+"""Whether two words are to be kept apart."""
 Labelled = tuple[Sequence[str], int]
 """The texts of an example, and its class."""
+
+
+def never_apart(one: str, other: str) -> bool:
+    """Keep no words apart."""
+    return False
 
 
 @dataclass(frozen=True)

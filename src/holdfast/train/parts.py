@@ -1,6 +1,5 @@
 """A run's examples as token ids, with substitutes for their words where the loss needs them."""
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -8,7 +7,7 @@ from typing import Any
 from torch import Tensor
 from transformers import PreTrainedTokenizerBase
 
-from holdfast.data import EncodedExamples, Example, Item, PadBatch
+from holdfast.data import EncodedExamples, Example, Item, PadBatch, majority
 from holdfast.text import Coverage, Lexicon, Substituter
 from holdfast.train.collate import CandidateBatch
 from holdfast.train.columns import labels_of
@@ -38,18 +37,12 @@ class EncodedParts:
     def describe(self) -> dict[str, Any]:
         """Return for the record what knowing nothing would score, and what stands in for what."""
         measured = {name: part for name, part in self.datasets.items() if name != "train"}
-        told = {"majority": {name: _most_frequent(part) for name, part in measured.items()}}
+        told = {"majority": {n: majority(labels_of(part)) for n, part in measured.items()}}
         if self.lexicon is None or self.coverage is None:
             return told
         found = {"source": self.lexicon.source, "sha256": self.lexicon.sha256}
         covered = {"words": self.coverage.words, "covered": self.coverage.covered}
         return {**told, "lexicon": found, "coverage": covered}
-
-
-def _most_frequent(dataset: EncodedExamples) -> float:
-    """Return what always answering the most frequent class would score."""
-    counts = Counter(labels_of(dataset))
-    return max(counts.values()) / counts.total()
 
 
 def encode_parts(

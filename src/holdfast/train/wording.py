@@ -1,13 +1,13 @@
 """How a run words its texts: settings and canonical form, fitted to its training examples."""
 
 import dataclasses
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from holdfast.data import Example
 from holdfast.text import CanonicalMap, Lexicon, Wording, split_words
 from holdfast.text.settings import TextSettings
 from holdfast.text.spelling import Spelling, whole_words
-from holdfast.text.told_apart import WordLabels
+from holdfast.text.told_apart import Apart, WordLabels, never_apart
 from holdfast.train.config import TrainConfig
 from holdfast.train.examples import RunExamples
 
@@ -41,10 +41,10 @@ def wording_of(
     return Wording(settings, made)
 
 
-def _apart(examples: RunExamples, limit: float | None) -> Callable[[str, str], bool]:
+def _apart(examples: RunExamples, limit: float | None) -> Apart:
     """Return which words stay apart: those that the labels tell apart by more than `limit`."""
     if limit is None:
-        return lambda one, other: False
+        return never_apart
     labelled = ((example.texts, example.label) for example in examples.train)
     labels = WordLabels.of(labelled, len(examples.task.labels))
     return lambda one, other: labels.apart(one, other, limit)
