@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from transformers import Trainer  # noqa: F401  # loaded once, before the processes part
+import torch._dynamo  # loaded once, before the processes part; so is the next
+from transformers import Trainer  # noqa: F401
 
 from holdfast.reproduce import REPRODUCTIONS, Cell, Setting, Wanted, find_setting
 from holdfast.reproduce.budget import FULL, Budget
@@ -101,7 +102,7 @@ STUDIES = {
         Study(
             "imbert-imdb",
             ("imbert-table5",),
-            cut(train=3000, attacked=20, epochs=2, batch_size=32),
+            cut(train=20000, attacked=50, epochs=1, batch_size=64),
             ("imdb",),
         ),
         *(

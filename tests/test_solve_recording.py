@@ -92,6 +92,15 @@ def test_all_steps_are_taken_and_the_value_is_the_same(solver) -> None:
         assert torch.equal(getattr(found, name), getattr(plain, name)), name
 
 
+def test_descent_spends_no_evaluation_on_a_number_nobody_sees() -> None:
+    free, bound = Recorded(contraction.g), Recorded(contraction.g)
+    plain = Descent(steps=3)(free, contraction.start)
+    with recording():
+        found = Descent(steps=3)(bound, contraction.start)
+    assert torch.equal(found.value, plain.value)
+    assert found.evaluations == len(bound.calls) == len(free.calls) - 1 == 3
+
+
 @pytest.mark.parametrize("solver", SOLVERS, ids=str)
 def test_examples_finish_one_by_one_as_they_do_alone(solver) -> None:
     start = contraction.answer.clone()

@@ -14,7 +14,18 @@ from transformers import PreTrainedModel, TrainingArguments
 from holdfast.implicit import connect, recommended
 from holdfast.solve.recording import is_recording
 from holdfast.train import RobustTrainer, recorded, recording_trainer
-from holdfast.train.recorded import WARM_UP, Recorder, Step, casting_anew, obstacle
+from holdfast.train.recorded import (
+    AGAIN,
+    NARROW,
+    SHORT,
+    WARM_UP,
+    WIDE,
+    Recorder,
+    Step,
+    casting_anew,
+    obstacle,
+    width,
+)
 
 
 class Graph:
@@ -146,6 +157,21 @@ def test_the_second_time_it_is_recorded_and_played(gpu) -> None:
     learner.step(1.0, 2.0)
     assert [graph.played for graph in gpu.graphs] == [2]
     assert gpu.stream == "own"
+
+
+def test_later_shapes_need_less_to_warm_up(gpu) -> None:
+    learner = Learner(gpu)
+    for _ in range(2):
+        learner.step(1.0, 2.0)
+    learner.seen.clear()
+    for _ in range(2):
+        learner.step(1.0, 2.0, 3.0)
+    assert learner.seen == [(3, False), *[(3, True)] * (AGAIN + 1), (3, False)]
+    assert AGAIN < WARM_UP
+
+
+def test_a_short_training_has_fewer_and_wider_shapes() -> None:
+    assert width(SHORT - 1) == WIDE > NARROW == width(SHORT)
 
 
 def test_what_is_played_reads_the_inputs_and_weights_of_now(gpu) -> None:

@@ -81,6 +81,17 @@ def test_keys_tell_rows_apart(positions: int, choices: int, seed: int) -> None:
     assert len(set(row_keys(keys, rows).tolist())) == different
 
 
+def test_a_shared_gpu_gets_smaller_batches_of_fewer_widths() -> None:
+    found = victim(kinds.wordpiece())
+    on_device = found.model.to("meta")  # any device but the CPU
+    alone, shared = (
+        type(found)(on_device, found.tokenizer, shared=is_shared).shape
+        for is_shared in (False, True)
+    )
+    assert shared.batch_tokens < alone.batch_tokens
+    assert shared.multiple > alone.multiple
+
+
 @pytest.mark.parametrize("batch_tokens", [1, 64, 4096])
 def test_the_batch_size_does_not_change_predictions(batch_tokens: int) -> None:
     found = victim(kinds.wordpiece())

@@ -1,4 +1,4 @@
-"""How an attack uses the machine; nothing of it changes what comes out."""
+"""How an attack uses the machine; nothing of it changes what comes out, rounding apart."""
 
 import os
 from dataclasses import dataclass
@@ -21,6 +21,9 @@ class Machine:
     """Examples under attack at the same time; none: 4096 with workers, else 256."""
     workers: int | None = None
     """Processes that search while this one runs the model; none: 14 at most on a GPU, else 0."""
+
+    shared: bool = False
+    """Whether other processes use the same GPU: the model's batches are smaller then."""
 
     def settled(self, attack: Attack, victim: Victim) -> tuple[int, int]:
         """Return both numbers for an attack: examples in flight, and workers."""

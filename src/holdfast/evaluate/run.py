@@ -75,7 +75,10 @@ def _evaluate_plan(
     progress.expect(sum(len(_cells(fitted, suite)) for fitted in plan))
     for fitted in plan:
         victim = fitted.victim or load(
-            fitted.checkpoint.folder, max_length=suite.max_length, precision=suite.precision
+            fitted.checkpoint.folder,
+            max_length=suite.max_length,
+            precision=suite.precision,
+            shared=machine.shared,
         )
         bench = Bench(fitted, victim, out, supplies, machine, progress, environment)
         records += _records(bench, _cells(fitted, suite))

@@ -70,7 +70,7 @@ def _work(
             return
         workshop, cell = tasks[number]
         began = time.monotonic()
-        if _run(dataclasses.replace(workshop, machine=Machine(workers=0)), cell):
+        if _run(dataclasses.replace(workshop, machine=Machine(workers=0, shared=True)), cell):
             took[f"{workshop.setting.output}/{cell.id}"] = time.monotonic() - began
 
 

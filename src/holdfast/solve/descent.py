@@ -18,6 +18,7 @@ from torch import Tensor
 
 from holdfast.errors import InputError
 from holdfast.solve.at_hand import kept_at_hand
+from holdfast.solve.recording import is_recording
 from holdfast.solve.settings import require_at_least, require_one_of
 from holdfast.solve.solution import Map, Pair, Solution, at_least_float32, relative_residual
 
@@ -59,7 +60,8 @@ class Descent:
         for _ in range(self.steps):
             point, residual = self._step(g, point, second_order)
             residuals.append(residual)
-        if self.measure or not residuals:
+        looked_at = self.measure and not is_recording()  # a recording looks at no number
+        if looked_at or not residuals:
             with torch.no_grad():
                 residuals.append(relative_residual(point, g(point)))
         return Solution(

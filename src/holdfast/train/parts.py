@@ -13,7 +13,7 @@ from holdfast.train.collate import CandidateBatch
 from holdfast.train.columns import labels_of
 from holdfast.train.config import TrainConfig
 from holdfast.train.examples import RunExamples
-from holdfast.train.recorded import WIDTH, is_wanted
+from holdfast.train.recorded import is_wanted, width
 
 Collate = Callable[[Sequence[Item]], dict[str, Tensor]]
 
@@ -58,7 +58,7 @@ def encode_parts(
     if lexicon is None:
         length = config.data.max_length
         datasets = {name: EncodedExamples(part, tokenizer, length) for name, part in given.items()}
-        return EncodedParts(datasets, _padding(tokenizer, config))
+        return EncodedParts(datasets, _padding(tokenizer, config, len(given["train"])))
     return _with_substitutes(given, tokenizer, config, lexicon)
 
 
@@ -77,12 +77,14 @@ def _with_substitutes(
         name: EncodedExamples.from_columns(given[name], texts.columns)
         for name, texts in tokenised.items()
     }
-    collate = CandidateBatch(_padding(tokenizer, config), substituter.table())
+    collate = CandidateBatch(_padding(tokenizer, config, len(given["train"])), substituter.table())
     return EncodedParts(datasets, collate, lexicon, tokenised["train"].coverage)
 
 
-def _padding(tokenizer: PreTrainedTokenizerBase, config: TrainConfig) -> PadBatch:
+def _padding(tokenizer: PreTrainedTokenizerBase, config: TrainConfig, trained: int) -> PadBatch:
     """Pad as little as can be, unless steps are recorded, for which few shapes are better."""
-    if not is_wanted(config.optimisation):
+    settings = config.optimisation
+    if not is_wanted(settings):
         return PadBatch(tokenizer)
-    return PadBatch(tokenizer, multiple_of=WIDTH, at_most=config.data.max_length)
+    steps = trained * settings.epochs / settings.batch_size
+    return PadBatch(tokenizer, multiple_of=width(steps), at_most=config.data.max_length)

@@ -24,8 +24,12 @@ from holdfast.train.config import Optimisation
 Shape = tuple[tuple[str, tuple[int, ...]], ...]
 Inputs = Mapping[str, Tensor]
 
-WARM_UP = 2  # steps before a recording: libraries choose kernels and take memory in the first
-WIDTH = 8  # batches are padded to multiples of it, so that they have few shapes
+WARM_UP, AGAIN = 2, 1
+"""Steps before the first recording, and before each later one: libraries choose kernels and take
+memory in the first, and load what a new shape needs."""
+NARROW, WIDE = 8, 32
+"""Batches are padded to multiples of these, so that they have few shapes."""
+SHORT = 250  # steps of a training that recordings would fill; it has fewer, wider shapes
 SHAPES = 16  # that are recorded at most; each keeps gradients of its own
 
 NO_GPU = "the model is on no GPU"
@@ -109,7 +113,7 @@ class Recorder:
             self._forget_gradients()
 
     def _warm_up(self, inputs: Inputs) -> None:
-        for _ in range(WARM_UP):
+        for _ in range(AGAIN if self._recorded else WARM_UP):
             self._take(inputs)
             self._forget_gradients()
 
@@ -142,6 +146,11 @@ def casting_anew(wanted: bool) -> Iterator[None]:
 def is_wanted(settings: Optimisation) -> bool:
     """Whether a run is set up for recordings: what else it takes shows when its model is there."""
     return settings.recorded and torch.cuda.is_available()
+
+
+def width(steps: float) -> int:
+    """Return what the widths of batches are multiples of, in a training of so many steps."""
+    return WIDE if steps < SHORT else NARROW
 
 
 def obstacle(model: PreTrainedModel, processes: int, accumulated: int) -> str | None:

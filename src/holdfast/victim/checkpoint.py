@@ -22,6 +22,7 @@ def load(
     precision: Literal["fp32", "bf16"] = "fp32",
     device: str | torch.device | None = None,
     batch_tokens: int | None = None,
+    shared: bool = False,
 ) -> ModelVictim:
     """Return the whole system that a folder holds; without `device` a GPU where there is one.
 
@@ -42,6 +43,7 @@ def load(
         word_level=settings is not None and settings.mode == "word_level",
         precision=precision,
         batch_tokens=batch_tokens,
+        shared=shared,
     )
 
 

@@ -35,6 +35,7 @@ from holdfast.victim.word_level import WordLevel
 
 LONGEST = 512  # tokens, where neither the caller nor the model knows a limit
 ON_CPU, ON_GPU = (1024, 1), (16384, 8)  # tokens of a batch, widths are multiples of
+ON_SHARED_GPU = 4096, 32  # batches that a few searches fill, of few shapes to record
 _NOISE = {"fp32": 1e-3, "bf16": 0.1}
 
 
@@ -67,10 +68,12 @@ class ModelVictim:
         word_level: bool = False,
         precision: Literal["fp32", "bf16"] = "fp32",
         batch_tokens: int | None = None,
+        shared: bool = False,
     ) -> None:
         """Take a classifier that reads texts as it did in training.
 
-        `canonical` rewrites every text first; `word_level` models were trained on one id a word.
+        `canonical` rewrites every text first; `word_level` models were trained on one id a word;
+        a GPU is `shared` where other processes need it too: batches are small, of few widths.
         """
         _require_classifier(model)
         self.model: PreTrainedModel = model.eval()  # type: ignore[no-untyped-call]
@@ -79,7 +82,7 @@ class ModelVictim:
         self.precision = precision
         self.max_length = _length(model, tokenizer, max_length)
         on_cpu = model.device.type == "cpu"
-        budget, multiple = ON_CPU if on_cpu else ON_GPU
+        budget, multiple = ON_CPU if on_cpu else ON_SHARED_GPU if shared else ON_GPU
         padding: Any = self.tokenizer.pad_token_id  # there is one now
         # where it is known that the number of rows does not reach a row, no batch is filled up
         fill = not on_cpu or precision != "fp32"
