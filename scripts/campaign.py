@@ -123,13 +123,14 @@ class Order:
 
     model: str
     study: Study
-    seeds: frozenset[int]
+    seeds: tuple[int, ...]
+    """More than a recipe's own, where more are wanted."""
     rows: frozenset[str]
     """Of its tables; none: all."""
 
     def wants(self, cell: Cell) -> bool:
         """Whether a cell is part of it."""
-        return cell.seed in self.seeds and (not self.rows or cell.row in self.rows)
+        return not self.rows or cell.row in self.rows
 
 
 def order_of(text: str) -> Order:
@@ -141,7 +142,7 @@ def order_of(text: str) -> Order:
             f"{', '.join(MODELS)} and a study of {', '.join(STUDIES)}"
         )
     named = frozenset(row for part in rows for row in part.split(","))
-    return Order(model, STUDIES[study], frozenset(map(int, seeds.split(","))), named)
+    return Order(model, STUDIES[study], tuple(map(int, seeds.split(","))), named)
 
 
 def setting_of(study: Study, model: str, options: argparse.Namespace) -> Setting:
@@ -181,7 +182,9 @@ def tasks_of(options: argparse.Namespace) -> Iterator[Task]:
     """Yield what is run, in the order of the orders, once; of each seed by seed."""
     seen: set[Path] = set()  # two processes in one folder would spoil each other's files
     for order in options.orders:
-        setting = setting_of(order.study, order.model, options)
+        setting = dataclasses.replace(
+            setting_of(order.study, order.model, options), seeds=order.seeds
+        )
         workshop = Workshop(setting, keep_models=False)
         cells = filter(order.wants, cells_of(order.study, setting))
         for cell in sorted(cells, key=lambda cell: cell.seed):
