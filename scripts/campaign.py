@@ -113,6 +113,10 @@ STUDIES = {
             Study(f"strongest-{task}", ("strongest",), cut(checks=True, **budget), (task,))
             for task, budget in STRONGEST.items()
         ),
+        *(
+            Study(f"further-{task}", ("further",), cut(**budget), (task,))
+            for task, budget in STRONGEST.items()
+        ),
     )
 }
 

@@ -30,6 +30,7 @@ def test_every_table_is_there_with_every_number():
         "rift-figure3": 0,
         "composition": 0,
         "strongest": 0,
+        "further": 0,
         "rift-figure4": 0,
     }
 

@@ -47,6 +47,14 @@ def test_words_are_looked_up_in_lower_case(tmp_path: Path) -> None:
     assert lexicon.of("the") == lexicon.of("unheard") == lexicon.of("") == ()
 
 
+def test_further_words_are_those_of_a_words_substitutes_the_nearest_first() -> None:
+    lexicon = lexicon_of({"a": ["b", "c"], "b": ["a", "d"], "c": ["d", "e", "f"]}, "here")
+    further = lexicon.further(4)
+    assert further.of("a") == ("b", "c", "d", "e")
+    assert further.of("b") == ("a", "d", "c")
+    assert further.sha256 != lexicon.sha256
+
+
 def test_the_symmetric_lexicon_goes_both_ways_own_substitutes_first() -> None:
     lexicon = lexicon_of({"b": ["c", "a"], "z": ["a"], "c": ["b"]}, "here").symmetric()
     assert lexicon.neighbours == {"b": ("c", "a"), "z": ("a",), "c": ("b",), "a": ("b", "z")}

@@ -120,7 +120,7 @@ def cells(setting: Setting) -> list[Cell]:
         Cell(
             name_of(row),
             tuple(ATTACKS),
-            _train(setting, CANDIDATES[row], task, seed),
+            train(setting, CANDIDATES[row], task, seed),
             Measure(task, attacks, examples, sample="test"),
             seed,
         )
@@ -137,7 +137,8 @@ def _rows(setting: Setting) -> tuple[str, ...]:
     )
 
 
-def _train(setting: Setting, candidate: Candidate, task: str, seed: int) -> TrainConfig:
+def train(setting: Setting, candidate: Candidate, task: str, seed: int) -> TrainConfig:
+    """Return the training of a candidate."""
     lexicon = setting.joined if candidate.wide else setting.lexicon
     moved = candidate.objective in ("Adv", "RIFT")
     return dataclasses.replace(

@@ -53,6 +53,18 @@ class Lexicon:
         both = {word: [*self.of(word), *other.of(word)] for word in words}
         return lexicon_of(both, f"{self.source}, joined with {other.source}")
 
+    def further(self, most: int) -> "Lexicon":
+        """Return the lexicon in which a word also has the substitutes of its substitutes.
+
+        Its own come first, then theirs in turn; `most` of them at most.
+        """
+        reached = {
+            word: [*own, *(beyond for one in own for beyond in self.of(one))]
+            for word, own in self.neighbours.items()
+        }
+        kept = {word: list(found[:most]) for word, found in _tidy(reached).items()}
+        return lexicon_of(kept, f"{self.source}, two steps")
+
     def json(self) -> str:
         """Return the lexicon as the text of its file."""
         return json.dumps(self.neighbours, ensure_ascii=False) + "\n"

@@ -13,7 +13,7 @@ from holdfast.attack.recipes.genetic import genetic_alzantot, genetic_jia
 from holdfast.attack.recipes.language_models import bae, bert_attack
 from holdfast.attack.recipes.misspellings import deepwordbug, textbugger
 from holdfast.attack.recipes.searches import beam, random_search
-from holdfast.attack.recipes.synonyms import pwws_ren, pwws_rift, textfooler
+from holdfast.attack.recipes.synonyms import pwws_further, pwws_ren, pwws_rift, textfooler
 from holdfast.attack.recipes.white_box import hotflip, hull
 from holdfast.errors import InputError
 
@@ -28,6 +28,7 @@ __all__ = [
     "genetic_jia",
     "hotflip",
     "hull",
+    "pwws_further",
     "pwws_ren",
     "pwws_rift",
     "random_search",
@@ -39,7 +40,7 @@ RECIPES: Mapping[str, Callable[..., Attack]] = MappingProxyType(
     {
         recipe.__name__: recipe
         for recipe in (
-            *(pwws_rift, pwws_ren, textfooler, genetic_jia, genetic_alzantot),
+            *(pwws_rift, pwws_further, pwws_ren, textfooler, genetic_jia, genetic_alzantot),
             *(deepwordbug, textbugger, bert_attack, bae),
             *(hotflip, hull, beam, random_search),
         )

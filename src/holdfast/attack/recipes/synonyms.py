@@ -1,5 +1,6 @@
 """Attacks by synonyms, word after word."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from holdfast.attack.any_of import AnyOf
@@ -30,6 +31,20 @@ def pwws_rift(lexicon: Lexicon | None = None) -> Attack:
         # The paper of PWWS hides a word behind the unknown token; RIFT's port writes "NULL",
         # which BERT's lower-cased vocabulary knows as a word like any other.
         placeholder="NULL",
+    )
+
+
+def pwws_further(lexicon: Lexicon | None = None) -> Attack:
+    """PWWS as `pwws_rift`, by an attacker who reaches further than the lexicon of a defence (ours).
+
+    TextFooler takes the 50 nearest words of the counter-fitted vectors, where a lexicon made from
+    them has a handful. Without the vectors these are a word's substitutes and then theirs.
+    """
+    known = lexicon or find_lexicon()
+    return replace(
+        pwws_rift(known),
+        name="pwws_further",
+        transformation=Neighbours(known.further(50), limit=50, case="exact"),
     )
 
 
