@@ -56,19 +56,22 @@ class Descent:
         second_order = torch.is_grad_enabled()
         # a tensor of its own: the inner derivative is by g's argument, even if g knows the start
         point = start.view_as(start).requires_grad_() if second_order else start.detach()
-        residuals = []
+        residuals: list[Tensor] = []
+        blind = is_recording()  # nobody looks at a residual then, and the first stands for all
         for _ in range(self.steps):
-            point, residual = self._step(g, point, second_order)
-            residuals.append(residual)
-        looked_at = self.measure and not is_recording()  # a recording looks at no number
-        if looked_at or not residuals:
+            before = point
+            point, image = self._step(g, point, second_order)
+            if not (blind and residuals):
+                residuals.append(relative_residual(before.detach(), image.detach()))
+        measured = (self.measure and not blind) or not residuals
+        if measured:
             with torch.no_grad():
                 residuals.append(relative_residual(point, g(point)))
         return Solution(
             value=point,
             residual=residuals[-1],
             start_residual=residuals[0],
-            evaluations=len(residuals),
+            evaluations=self.steps + measured,
             products=self.steps,
             converged=residuals[-1] <= self.tolerance,
         )
@@ -82,7 +85,7 @@ class Descent:
             (gradient,) = torch.autograd.grad(loss, point, create_graph=second_order)
         with torch.set_grad_enabled(second_order):
             moved = point - self.step_size * gradient
-        return moved, relative_residual(point.detach(), image.detach())
+        return moved, image
 
     def _loss(self, residual: Tensor) -> Tensor:
         squares = residual.square()

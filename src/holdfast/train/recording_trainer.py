@@ -8,8 +8,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from holdfast.anchors import Anchor
+from holdfast.objectives import Objective
 from holdfast.train import extras as beside
 from holdfast.train.averages import PartAverages
+from holdfast.train.cast_once import cast_once
 from holdfast.train.finite import LossWatch
 from holdfast.train.guarded import GuardedTrainer
 from holdfast.train.recorded import (
@@ -29,6 +32,8 @@ class RecordingTrainer(GuardedTrainer):
 
     recorded = False
     """Whether recordings are wanted; they are given up where something stands in their way."""
+    objective: Objective
+    anchor: Anchor | None
     extras: nn.Module
     _parts: PartAverages
     _rows: Tensor | None
@@ -66,12 +71,23 @@ class RecordingTrainer(GuardedTrainer):
         )
         return self._recorder
 
+    @property
+    def _half(self) -> torch.dtype | None:
+        """What weights are cast to once in a step; none where an adversary or an anchor has them.
+
+        An adversary lowers the whole model for its ascent (`holdfast.adversary.lowered`).
+        """
+        objective = self.objective
+        alone = not (objective.moves or objective.substitutes) and self.anchor is None
+        return torch.bfloat16 if self.args.bf16 and alone else None
+
     def _noted_step(self, model: nn.Module, inputs: Inputs) -> Step:
         """Take a step and return what it tells, which is otherwise noted as it goes."""
         parts, watch = self._parts, self._watch
         self._parts, self._watch = PartAverages(), LossWatch()
         try:
-            self._every_pass(model, dict(inputs))
+            with cast_once(self.plain_model, self._half):
+                self._every_pass(model, dict(inputs))
             return Step(self._watch.losses, self._parts.values)
         finally:
             self._parts, self._watch = parts, watch
