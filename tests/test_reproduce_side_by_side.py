@@ -24,11 +24,24 @@ class Scribbling(Workshop):
         for cell in cells:
             if cell.row.startswith("raises"):
                 raise RuntimeError("out of memory")
+            if cell.row.startswith("full"):
+                note(self.setting.output / "tries", cell.row)
+                if cell.row.endswith("always") or tries(self.setting.output, cell.row) == 1:
+                    raise torch.OutOfMemoryError("CUDA out of memory.\nAnd more.")
             if cell.row.startswith("fails"):
                 return [f"{cell.row} failed"]
             with (self.setting.output / cell.id).open("a") as file:
                 file.write(f"{os.getpid()} {self.machine.workers} {torch.get_num_threads()}\n")
         return []
+
+
+def note(file: Path, line: str) -> None:
+    with file.open("a") as open_file:
+        open_file.write(f"{line}\n")
+
+
+def tries(folder: Path, row: str) -> int:
+    return (folder / "tries").read_text().splitlines().count(row)
 
 
 def workshop(folder: Path) -> Scribbling:
@@ -80,6 +93,20 @@ def test_a_cell_that_cannot_be_finished_does_not_end_the_others(tmp_path, bad):
     good = {cells[1].id, cells[3].id}
     assert set(written(tmp_path / "out")) == good
     assert set(took) == {f"{tmp_path / 'out'}/{name}" for name in good}
+
+
+def test_a_cell_that_finds_the_card_full_is_run_again_after_the_others(tmp_path):
+    cells = [cell("full"), cell("BERT", 0), cell("BERT", 1)]
+    took = run_side_by_side([(workshop(tmp_path / "out"), each) for each in cells], 1)
+    assert list(took) == [f"{tmp_path / 'out'}/{each.id}" for each in (*cells[1:], cells[0])]
+    assert tries(tmp_path / "out", "full") == 2
+
+
+def test_it_is_run_again_once_and_no_more(tmp_path):
+    cells = [cell("full always"), cell("BERT")]
+    took = run_side_by_side([(workshop(tmp_path / "out"), each) for each in cells], 2)
+    assert list(took) == [f"{tmp_path / 'out'}/{cells[1].id}"]
+    assert tries(tmp_path / "out", "full always") == 2
 
 
 def test_after_the_time_nothing_is_begun(tmp_path):

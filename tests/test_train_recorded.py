@@ -16,6 +16,7 @@ from holdfast.solve.recording import is_recording
 from holdfast.train import RobustTrainer, recorded, recording_trainer
 from holdfast.train.recorded import (
     AGAIN,
+    FULL,
     NARROW,
     SHORT,
     WARM_UP,
@@ -113,21 +114,25 @@ def give(parameters, gradients) -> None:
         parameter.grad = gradient
 
 
+REFUSED = RuntimeError("operation not permitted when stream is capturing\nmore")
+NO_ROOM = torch.OutOfMemoryError("CUDA out of memory")
+
+
 class Learner:
     """One weight; its loss is weight * sum(x), so the gradient is sum(x)."""
 
     def __init__(self, gpu) -> None:
         self.gpu, self.weight = gpu, nn.Parameter(torch.tensor(2.0))
         self.seen: list[tuple[int, bool]] = []
-        self.broken = False
+        self.broken: RuntimeError | None = None
         self.recorder = Recorder(recordable(gpu, self.take, [self.weight]), [self.weight])
 
     def take(self, inputs) -> Step:
         self.seen.append((len(inputs["x"]), is_recording()))
         loss = self.weight * inputs["x"].sum()
         loss.backward()
-        if self.broken and self.gpu.recording:
-            raise RuntimeError("operation not permitted when stream is capturing\nmore")
+        if self.broken is not None and self.gpu.recording:
+            raise self.broken
         return Step([loss.detach()], {"twice": [2 * loss.detach()]})
 
     def step(self, *values: float) -> Step:
@@ -170,6 +175,23 @@ def test_later_shapes_need_less_to_warm_up(gpu) -> None:
     assert AGAIN < WARM_UP
 
 
+def test_a_full_card_is_tried_again_a_few_times(gpu, caplog) -> None:
+    learner = Learner(gpu)
+    learner.broken = NO_ROOM
+    learner.step(1.0, 2.0)
+    for _ in range(FULL + 2):
+        assert learner.step(1.0, 2.0).losses[0].item() == 6.0
+    assert len(gpu.graphs) == FULL
+    assert "for now (CUDA out of memory)" in caplog.text
+    learner = Learner(gpu)
+    learner.broken = NO_ROOM
+    learner.step(1.0, 2.0)
+    learner.step(1.0, 2.0)
+    learner.broken = None  # the others are gone
+    learner.step(1.0, 2.0)
+    assert learner.recorder._recorded
+
+
 def test_a_short_training_has_fewer_and_wider_shapes() -> None:
     assert width(SHORT - 1) == WIDE > NARROW == width(SHORT)
 
@@ -204,7 +226,7 @@ def test_no_more_than_so_many_shapes_are_recorded(gpu, monkeypatch) -> None:
 
 def test_a_step_that_cannot_be_recorded_runs_as_it_is_and_is_not_tried_again(gpu, caplog) -> None:
     learner = Learner(gpu)
-    learner.broken = True
+    learner.broken = REFUSED
     with caplog.at_level(logging.WARNING):
         for value in (1.0, 2.0, 3.0):
             assert learner.step(value).losses[0].item() == 2 * value
@@ -221,7 +243,7 @@ def test_a_shape_that_was_recorded_is_still_played_after_another_failed(gpu) -> 
     learner = Learner(gpu)
     learner.step(1.0)
     learner.step(1.0)
-    learner.broken = True
+    learner.broken = REFUSED
     learner.step(1.0, 2.0)
     learner.step(1.0, 2.0)
     assert learner.step(7.0).losses[0].item() == 14.0

@@ -30,6 +30,7 @@ memory in the first, and load what a new shape needs."""
 NARROW, WIDE = 8, 32
 """Batches are padded to multiples of these, so that they have few shapes."""
 SHORT = 250  # steps of a training that recordings would fill; it has fewer, wider shapes
+FULL = 5  # attempts that may find the card full before there are no more
 SHAPES = 16  # that are recorded at most; each keeps gradients of its own
 
 NO_GPU = "the model is on no GPU"
@@ -81,6 +82,7 @@ class Recorder:
         self._seen: Counter[Shape] = Counter()
         self._pool: Any = None
         self._possible = True
+        self._full = 0  # attempts that found no memory
 
     def __call__(self, inputs: Inputs) -> Step:
         """Take one step; the gradients of all parameters must be none before."""
@@ -101,16 +103,22 @@ class Recorder:
             graph, step = record(
                 lambda: self._take(held), self._pool, warm_up=lambda: self._warm_up(held)
             )
+        except torch.OutOfMemoryError as error:
+            self._full += 1  # other processes may have filled the card, and leave it
+            self._break_off(error, for_good=self._full == FULL)
         except RuntimeError as error:
-            self._possible = False
-            told = "The step cannot be recorded on the GPU and runs as it is (%s)."
-            _log.warning(told, reason(error))
-            _free_generator()
+            self._break_off(error, for_good=True)
         else:
             gradients = [(p, p.grad) for p in self._trained if p.grad is not None]
             self._recorded[shape] = Recording(graph, held, step, gradients)
         finally:
             self._forget_gradients()
+
+    def _break_off(self, error: RuntimeError, *, for_good: bool) -> None:
+        self._possible = not for_good
+        told = "The step cannot be recorded on the GPU and runs as it is%s (%s)."
+        _log.warning(told, "" if for_good else ", for now", reason(error))
+        _free_generator()
 
     def _warm_up(self, inputs: Inputs) -> None:
         for _ in range(AGAIN if self._recorded else WARM_UP):
