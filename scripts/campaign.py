@@ -128,7 +128,7 @@ class Order:
     model: str
     study: Study
     seeds: tuple[int, ...]
-    """More than a recipe's own, where more are wanted."""
+    """Of the trainings; how many a recipe has of its own does not matter."""
     rows: frozenset[str]
     """Of its tables; none: all."""
 

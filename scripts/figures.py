@@ -67,17 +67,17 @@ def distances(figure: Figure) -> None:
     for number, row in enumerate(METHODS):
         points = [found[row, part] for part in PARTS]
         shifted = [100 * along + number for along in PARTS.values()]  # intervals side by side
-        drawn(left, shifted, points, number, row)
+        draw_line(left, shifted, points, number, row)
     left.set(xlabel="training, %", ylabel="relative L2 distance to the start", ylim=(0, None))
     left.legend(frameon=False, loc="lower right")
     points = list(measured(over_beta).values())
     betas = [float(row.removeprefix("beta=")) for row, _ in measured(over_beta)]
-    drawn(right, betas, points, METHODS.index("Adv-Base"), "Adv-Base")
+    draw_line(right, betas, points, METHODS.index("Adv-Base"), "Adv-Base")
     right.set(xlabel="beta")
     right.legend(frameon=False, loc="lower right")
 
 
-def drawn(axes: Axes, along: list[float], points: list[Point], number: int, label: str) -> None:
+def draw_line(axes: Axes, along: list[float], points: list[Point], number: int, label: str) -> None:
     """Draw one line with its intervals."""
     axes.errorbar(
         along,

@@ -19,7 +19,7 @@ from holdfast.attack.masked_words import MaskedWords
 from holdfast.attack.sources import ModelFolder
 from holdfast.attack.vectors import VectorNeighbours
 from holdfast.errors import InputError
-from holdfast.text import Words
+from holdfast.text import Words, lexicon_of
 from holdfast.victim import FunctionVictim
 
 
@@ -61,6 +61,17 @@ def test_a_recipe_is_told_without_the_paths_of_this_machine(name: str, folder: P
     assert str(folder) not in told
     assert len(told) < 6000
     assert recipes.find_recipe(name).__doc__
+
+
+def test_the_attacker_who_reaches_further_has_the_words_of_the_words() -> None:
+    lexicon = lexicon_of({"good": ["nice"], "nice": ["pleasant"]}, "here")
+    text = Words.of("good")
+    (near,), (far,) = (
+        recipe(lexicon).transformation.substitutes(text)
+        for recipe in (recipes.pwws_rift, recipes.pwws_further)
+    )
+    assert (near, far) == (("nice",), ("nice", "pleasant"))
+    assert recipes.pwws_further(lexicon).search == recipes.pwws_rift(lexicon).search
 
 
 def test_synonyms_of_wordnet_have_the_part_of_speech_of_the_word(folder: Path) -> None:

@@ -115,7 +115,8 @@ def test_test_examples_are_read_where_a_task_has_validation_examples_too(place, 
     assert found.texts[0] == "a test"
     assert sample_folder(at, "snli", "published") == data
     assert sample_folder(at, "sst2", "test") == data  # its test labels are not public
-    assert all(c.measure.sample == "test" for c in REPRODUCTIONS["strongest"].cells(at))
+    for name in ("strongest", "further"):
+        assert all(c.measure.sample == "test" for c in REPRODUCTIONS[name].cells(at))
 
 
 def test_another_lexicon_of_the_defence_is_another_cell(place, tmp_path):

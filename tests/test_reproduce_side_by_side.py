@@ -1,6 +1,8 @@
 """Cells in several processes: each is run once, and none ends the others."""
 
+import multiprocessing
 import os
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +25,7 @@ class Scribbling(Workshop):
     def run(self, cells: Sequence[Cell]) -> list[str]:
         for cell in cells:
             if cell.row.startswith("raises"):
-                raise RuntimeError("out of memory")
+                raise RuntimeError("not finite")
             if cell.row.startswith("full"):
                 note(self.setting.output / "tries", cell.row)
                 if cell.row.endswith("always") or tries(self.setting.output, cell.row) == 1:
@@ -31,7 +33,8 @@ class Scribbling(Workshop):
             if cell.row.startswith("fails"):
                 return [f"{cell.row} failed"]
             with (self.setting.output / cell.id).open("a") as file:
-                file.write(f"{os.getpid()} {self.machine.workers} {torch.get_num_threads()}\n")
+                shared, threads = self.machine.shared, torch.get_num_threads()
+                file.write(f"{os.getpid()} {self.machine.workers} {shared} {threads}\n")
         return []
 
 
@@ -74,9 +77,9 @@ def test_every_cell_is_run_exactly_once(tmp_path):
 def test_cells_run_in_other_processes_with_one_thread_and_no_helpers(tmp_path):
     cells = [cell("BERT", seed) for seed in range(4)]
     run_side_by_side([(workshop(tmp_path / "out"), each) for each in cells], 2)
-    for ((process, workers, threads),) in written(tmp_path / "out").values():
+    for ((process, workers, shared, threads),) in written(tmp_path / "out").values():
         assert int(process) != os.getpid()
-        assert (workers, threads) == ("0", "1")
+        assert (workers, shared, threads) == ("0", "True", "1")
 
 
 def test_cells_of_several_tables_stand_in_one_row(tmp_path):
@@ -95,18 +98,29 @@ def test_a_cell_that_cannot_be_finished_does_not_end_the_others(tmp_path, bad):
     assert set(took) == {f"{tmp_path / 'out'}/{name}" for name in good}
 
 
-def test_a_cell_that_finds_the_card_full_is_run_again_after_the_others(tmp_path):
-    cells = [cell("full"), cell("BERT", 0), cell("BERT", 1)]
-    took = run_side_by_side([(workshop(tmp_path / "out"), each) for each in cells], 1)
-    assert list(took) == [f"{tmp_path / 'out'}/{each.id}" for each in (*cells[1:], cells[0])]
+def test_cells_that_find_the_card_full_are_run_again_when_the_others_have_ended(tmp_path):
+    cells = [cell("full"), cell("BERT", 0), cell("full too"), cell("BERT", 1)]
+    took = run_side_by_side([(workshop(tmp_path / "out"), each) for each in cells], 2)
+    names = [f"{tmp_path / 'out'}/{each.id}" for each in cells]
+    assert set(list(took)[:2]) == {names[1], names[3]}
+    assert list(took)[2:] == [names[0], names[2]]  # by one process
     assert tries(tmp_path / "out", "full") == 2
 
 
-def test_it_is_run_again_once_and_no_more(tmp_path):
+def test_they_are_run_again_once_and_no_more(tmp_path):
     cells = [cell("full always"), cell("BERT")]
     took = run_side_by_side([(workshop(tmp_path / "out"), each) for each in cells], 2)
     assert list(took) == [f"{tmp_path / 'out'}/{cells[1].id}"]
     assert tries(tmp_path / "out", "full always") == 2
+
+
+def test_memory_is_given_back_when_what_failed_is_gone(tmp_path, monkeypatch):
+    left = []
+    monkeypatch.setattr(side_by_side.torch, "set_num_threads", lambda number: None)
+    monkeypatch.setattr(side_by_side, "release_memory", lambda: left.append(sys.exc_info()[1]))
+    there, following = workshop(tmp_path / "out"), multiprocessing.Value("i", 0)
+    side_by_side._work([(there, cell("full"))], following, {}, [], None)
+    assert left == [None]
 
 
 def test_after_the_time_nothing_is_begun(tmp_path):

@@ -47,12 +47,18 @@ def test_words_are_looked_up_in_lower_case(tmp_path: Path) -> None:
     assert lexicon.of("the") == lexicon.of("unheard") == lexicon.of("") == ()
 
 
-def test_further_words_are_those_of_a_words_substitutes_the_nearest_first() -> None:
-    lexicon = lexicon_of({"a": ["b", "c"], "b": ["a", "d"], "c": ["d", "e", "f"]}, "here")
-    further = lexicon.further(4)
-    assert further.of("a") == ("b", "c", "d", "e")
-    assert further.of("b") == ("a", "d", "c")
+def test_further_words_are_those_of_a_words_substitutes_one_after_the_other() -> None:
+    lexicon = lexicon_of({"a": ["b", "c"], "b": ["a", "d", "g"], "c": ["d", "e"]}, "here")
+    further = lexicon.further(5)
+    assert further.of("a") == ("b", "c", "d", "g", "e")
+    assert further.of("b") == ("a", "d", "g", "c")
+    assert lexicon.further(3).of("a") == ("b", "c", "d")
     assert further.sha256 != lexicon.sha256
+
+
+def test_no_further_words_at_all_are_refused() -> None:
+    with pytest.raises(InputError, match="0 substitutes; expected 1 or more"):
+        lexicon_of({"a": ["b"]}, "here").further(0)
 
 
 def test_the_symmetric_lexicon_goes_both_ways_own_substitutes_first() -> None:

@@ -16,7 +16,6 @@ from holdfast.solve.recording import is_recording
 from holdfast.train import RobustTrainer, recorded, recording_trainer
 from holdfast.train.recorded import (
     AGAIN,
-    FULL,
     NARROW,
     SHORT,
     WARM_UP,
@@ -175,21 +174,17 @@ def test_later_shapes_need_less_to_warm_up(gpu) -> None:
     assert AGAIN < WARM_UP
 
 
-def test_a_full_card_is_tried_again_a_few_times(gpu, caplog) -> None:
+def test_a_full_card_is_tried_again_when_the_shape_has_come_twice_as_often(gpu, caplog) -> None:
     learner = Learner(gpu)
     learner.broken = NO_ROOM
-    learner.step(1.0, 2.0)
-    for _ in range(FULL + 2):
+    for _ in range(9):
         assert learner.step(1.0, 2.0).losses[0].item() == 6.0
-    assert len(gpu.graphs) == FULL
+    assert len(gpu.graphs) == 2  # at the second step and at the fifth
     assert "for now (CUDA out of memory)" in caplog.text
-    learner = Learner(gpu)
-    learner.broken = NO_ROOM
-    learner.step(1.0, 2.0)
-    learner.step(1.0, 2.0)
     learner.broken = None  # the others are gone
-    learner.step(1.0, 2.0)
-    assert learner.recorder._recorded
+    for _ in range(3):
+        learner.step(1.0, 2.0)
+    assert [graph.played for graph in gpu.graphs] == [0, 0, 2]
 
 
 def test_a_short_training_has_fewer_and_wider_shapes() -> None:

@@ -6,12 +6,12 @@ adversary updates no weight, so they are cast once, and a small model, whose tim
 launching kernels, runs half as many.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 
 @contextmanager
@@ -21,29 +21,35 @@ def lowered(model: nn.Module) -> Iterator[None]:
     if not torch.is_autocast_enabled(device):
         yield
         return
-    kept = _cast(model, torch.get_autocast_dtype(device))
-    forward = _without_wrapper(model)
+    precision, forward = torch.get_autocast_dtype(device), _without_wrapper(model)
     try:
-        with torch.autocast(device, enabled=False):
+        with (
+            swapped(model.modules(), lambda weight: weight.detach().to(precision)),
+            torch.autocast(device, enabled=False),
+        ):
             yield
     finally:
         if forward is not None:
             model.forward = forward
-        for part, name, parameter in kept:
-            part._parameters[name] = parameter
 
 
-def _cast(model: nn.Module, precision: torch.dtype) -> list[tuple[nn.Module, str, nn.Parameter]]:
-    """Put cast weights in place of the parameters; return what stood where."""
-    cast: dict[int, Any] = {}  # a weight that two parts share stays one
-    kept = []
-    for part in model.modules():
-        for name, parameter in part._parameters.items():
-            if parameter is not None and parameter.dtype == torch.float32:
-                kept.append((part, name, parameter))
-                lower = cast.setdefault(id(parameter), parameter.detach().to(precision))
-                part._parameters[name] = lower
-    return kept
+@contextmanager
+def swapped(parts: Iterable[nn.Module], cast: Callable[[Tensor], Tensor]) -> Iterator[None]:
+    """Put what `cast` makes of single-precision weights in their place, as long as it is open."""
+    made: dict[int, Any] = {}  # a weight that two parts share stays one
+    kept: list[tuple[dict[str, Any], str, nn.Parameter]] = []
+    try:
+        for part in parts:
+            for name, parameter in part._parameters.items():
+                if parameter is not None and parameter.dtype == torch.float32:
+                    kept.append((part._parameters, name, parameter))
+                    if id(parameter) not in made:
+                        made[id(parameter)] = cast(parameter)
+                    part._parameters[name] = made[id(parameter)]
+        yield
+    finally:
+        for of, name, parameter in kept:
+            of[name] = parameter
 
 
 def _without_wrapper(model: nn.Module) -> Any:

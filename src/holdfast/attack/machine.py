@@ -15,7 +15,7 @@ IN_FLIGHT, IN_FLIGHT_WITH_WORKERS = 256, 4096
 
 @dataclass(frozen=True)
 class Machine:
-    """How many searches are under way, and in how many processes; see `run_attack`."""
+    """How many searches are under way, in how many processes, and whether alone on a GPU."""
 
     in_flight: int | None = None
     """Examples under attack at the same time; none: 4096 with workers, else 256."""
@@ -23,7 +23,8 @@ class Machine:
     """Processes that search while this one runs the model; none: 14 at most on a GPU, else 0."""
 
     shared: bool = False
-    """Whether other processes use the same GPU: the model's batches are smaller then."""
+    """Whether other processes use the same GPU: models that an evaluation loads itself get smaller
+    batches then, of fewer widths."""
 
     def settled(self, attack: Attack, victim: Victim) -> tuple[int, int]:
         """Return both numbers for an attack: examples in flight, and workers."""

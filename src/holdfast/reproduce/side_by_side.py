@@ -6,11 +6,12 @@ time. Each takes the next cell that none has taken.
 """
 
 import dataclasses
+import enum
 import logging
 import multiprocessing
 import time
-from collections.abc import MutableMapping, MutableSequence, Sequence
-from multiprocessing.synchronize import Lock
+from collections.abc import Sequence
+from multiprocessing.sharedctypes import Synchronized
 
 import torch
 
@@ -18,7 +19,7 @@ from holdfast.attack import Machine
 from holdfast.errors import InputError
 from holdfast.reproduce.cell import Cell
 from holdfast.reproduce.run import Workshop, release_memory, title
-from holdfast.solve.recording import reason
+from holdfast.solve.recording import no_room, reason
 
 _log = logging.getLogger(__name__)
 
@@ -31,21 +32,32 @@ def run_side_by_side(
 ) -> dict[str, float]:
     """Run cells in their order; return the seconds of each that was begun and finished.
 
-    A cell that found the card full is run once more, after all others. After `seconds` no cell is
-    begun, and those under way are given up; what they finished before is kept, and the same call
-    goes on there.
+    Cells that found the card full are run once more when all others have ended, half as many at a
+    time. After `seconds` no cell is begun, and those under way are given up; what they finished
+    before is kept, and the same call goes on there.
     """
     if processes < 1:
         raise InputError(f"There are {processes} processes; expected 1 or more.")
     # the card must be new to every process: a forked one cannot use what its parent opened
     if torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
         raise InputError("The GPU is in use already; run cells side by side before anything else.")
-    context = multiprocessing.get_context("fork")
-    manager = context.Manager()
-    row, took = Row(manager.list(range(len(tasks))), manager.dict(), context.Lock()), manager.dict()
     until = None if seconds is None else time.monotonic() + seconds
+    took, full = _one_round(tasks, processes, until)
+    if full:
+        _log.warning("%d cells found the card full and are run again", len(full))
+        took |= _one_round([tasks[number] for number in full], max(1, processes // 2), until)[0]
+    return took
+
+
+def _one_round(
+    tasks: Sequence[Task], processes: int, until: float | None
+) -> tuple[dict[str, float], list[int]]:
+    """Run each cell once; return the seconds of those that ended, and which found no memory."""
+    context = multiprocessing.get_context("fork")
+    following, manager = context.Value("i", 0), context.Manager()
+    took, full = manager.dict(), manager.list()
     workers = [
-        context.Process(target=_work, args=(tasks, row, took, until), daemon=True)
+        context.Process(target=_work, args=(tasks, following, took, full, until), daemon=True)
         for _ in range(min(processes, len(tasks)))
     ]
     for worker in workers:
@@ -55,63 +67,54 @@ def run_side_by_side(
         if worker.is_alive():
             worker.kill()
             worker.join()
-    return dict(took)
+    return dict(took), sorted(full)
 
 
-@dataclasses.dataclass(frozen=True)
-class Row:
-    """The cells that stand in a row, shared by the processes."""
-
-    waiting: MutableSequence[int]
-    again: MutableMapping[int, bool]
-    """Those that were put back."""
-    lock: Lock
-
-    def take(self) -> int | None:
-        """Return the next cell, which no other process gets; none: there is none left."""
-        with self.lock:
-            return self.waiting.pop(0) if self.waiting else None
-
-    def put_back(self, number: int) -> bool:
-        """Put a cell at the end of the row, and tell whether it was; it is only once."""
-        with self.lock:
-            if self.again.get(number, False):
-                return False
-            self.again[number] = True
-            self.waiting.append(number)
-            return True
-
-
-def _work(tasks: Sequence[Task], row: Row, took: dict[str, float], until: float | None) -> None:
+def _work(
+    tasks: Sequence[Task],
+    following: "Synchronized[int]",
+    took: dict[str, float],
+    full: list[int],
+    until: float | None,
+) -> None:
     torch.set_num_threads(1)  # the others need the cores as well
     while until is None or time.monotonic() < until:
-        number = row.take()
-        if number is None:
+        with following.get_lock():
+            number = following.value
+            following.value += 1
+        if number >= len(tasks):
             return
         workshop, cell = tasks[number]
         began = time.monotonic()
-        try:
-            finished = _run(_sharing(workshop), cell)
-        except torch.OutOfMemoryError as error:
-            told = "runs again after the others" if row.put_back(number) else "is given up"
-            _log.warning("%s found the card full and %s (%s)", title(cell), told, reason(error))
-        else:
-            if finished:
-                took[f"{workshop.setting.output}/{cell.id}"] = time.monotonic() - began
+        ended = _run(_sharing(workshop), cell)
+        release_memory()  # what failed holds its memory until it is dealt with
+        if ended is Ended.WELL:
+            took[f"{workshop.setting.output}/{cell.id}"] = time.monotonic() - began
+        elif ended is Ended.FULL:
+            full.append(number)
+
+
+class Ended(enum.Enum):
+    """How a cell ended."""
+
+    WELL = enum.auto()
+    BADLY = enum.auto()
+    FULL = enum.auto()
+    """The others had taken the card's memory."""
 
 
 def _sharing(workshop: Workshop) -> Workshop:
     return dataclasses.replace(workshop, machine=Machine(workers=0, shared=True))
 
 
-def _run(workshop: Workshop, cell: Cell) -> bool:
-    """Run one cell, and tell whether it was finished: what fails in it must not end the others."""
+def _run(workshop: Workshop, cell: Cell) -> Ended:
+    """Run one cell, and tell how it ended: what fails in it must not end the others."""
     try:
-        return not workshop.run([cell])  # which says what failed
-    except torch.OutOfMemoryError:  # others hold the memory, and give it back
-        raise
-    except Exception:
+        failed = workshop.run([cell])  # which says what failed
+    except Exception as error:
+        if no_room(error):
+            _log.warning("%s found the card full (%s)", title(cell), reason(error))
+            return Ended.FULL
         _log.exception("%s could not be finished", title(cell))
-        return False
-    finally:
-        release_memory()
+        return Ended.BADLY
+    return Ended.BADLY if failed else Ended.WELL

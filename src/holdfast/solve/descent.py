@@ -39,7 +39,8 @@ class Descent:
     """Only judges the result; the number of steps is fixed."""
     measure: bool = True
     """Spend one more evaluation on the residual of the point returned; without it the residual
-    told is that of the point before the last step."""
+    told is that of the point before the last step. While it is recorded for a GPU, where nobody
+    can look, it is that of the start."""
 
     def __post_init__(self) -> None:
         """Refuse settings that make no descent."""
@@ -62,7 +63,7 @@ class Descent:
             before = point
             point, image = self._step(g, point, second_order)
             if not (blind and residuals):
-                residuals.append(relative_residual(before.detach(), image.detach()))
+                residuals.append(relative_residual(before.detach(), image))
         measured = (self.measure and not blind) or not residuals
         if measured:
             with torch.no_grad():
@@ -85,7 +86,7 @@ class Descent:
             (gradient,) = torch.autograd.grad(loss, point, create_graph=second_order)
         with torch.set_grad_enabled(second_order):
             moved = point - self.step_size * gradient
-        return moved, image
+        return moved, image.detach()
 
     def _loss(self, residual: Tensor) -> Tensor:
         squares = residual.square()

@@ -53,6 +53,15 @@ def record(
     return graph, found
 
 
-def reason(error: RuntimeError) -> str:
+def no_room(error: BaseException) -> bool:
+    """Whether an error says, or came of one that says, that a GPU's memory is full."""
+    full = isinstance(error, torch.OutOfMemoryError)
+    # a context, a recording's end and cuBLAS have errors of their own for it
+    told = "out of memory" in str(error) or "ALLOC_FAILED" in str(error)
+    behind = error.__context__
+    return full or told or (behind is not None and no_room(behind))
+
+
+def reason(error: BaseException) -> str:
     """Return why something cannot be recorded: CUDA's errors go on for pages."""
     return str(error).strip().partition("\n")[0]

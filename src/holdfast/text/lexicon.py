@@ -56,14 +56,17 @@ class Lexicon:
     def further(self, most: int) -> "Lexicon":
         """Return the lexicon in which a word also has the substitutes of its substitutes.
 
-        Its own come first, then theirs in turn; `most` of them at most.
+        Its own come first, then all of its nearest one's, of the next one's and so on; `most` of
+        them at most.
         """
+        if most < 1:
+            raise InputError(f"A word was to have {most} substitutes; expected 1 or more.")
         reached = {
             word: [*own, *(beyond for one in own for beyond in self.of(one))]
             for word, own in self.neighbours.items()
         }
         kept = {word: list(found[:most]) for word, found in _tidy(reached).items()}
-        return lexicon_of(kept, f"{self.source}, two steps")
+        return lexicon_of(kept, f"{self.source}, two steps, {most} words at most")
 
     def json(self) -> str:
         """Return the lexicon as the text of its file."""

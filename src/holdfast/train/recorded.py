@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel
 
 from holdfast.implicit import connected
-from holdfast.solve.recording import reason, record
+from holdfast.solve.recording import no_room, reason, record
 from holdfast.train.config import Optimisation
 
 Shape = tuple[tuple[str, tuple[int, ...]], ...]
@@ -30,7 +30,6 @@ memory in the first, and load what a new shape needs."""
 NARROW, WIDE = 8, 32
 """Batches are padded to multiples of these, so that they have few shapes."""
 SHORT = 250  # steps of a training that recordings would fill; it has fewer, wider shapes
-FULL = 5  # attempts that may find the card full before there are no more
 SHAPES = 16  # that are recorded at most; each keeps gradients of its own
 
 NO_GPU = "the model is on no GPU"
@@ -82,13 +81,15 @@ class Recorder:
         self._seen: Counter[Shape] = Counter()
         self._pool: Any = None
         self._possible = True
-        self._full = 0  # attempts that found no memory
+        self._later: Counter[Shape] = Counter()
+        """Shapes that found no memory, and how often they must have come before the next try."""
 
     def __call__(self, inputs: Inputs) -> Step:
         """Take one step; the gradients of all parameters must be none before."""
         shape = tuple((name, tuple(tensor.shape)) for name, tensor in inputs.items())
         self._seen[shape] += 1
-        wanted = self._possible and self._seen[shape] > 1 and len(self._recorded) < SHAPES
+        due = self._seen[shape] > max(1, self._later[shape])
+        wanted = self._possible and due and len(self._recorded) < SHAPES
         if shape not in self._recorded and wanted:  # one that comes once is not worth recording
             self._record(shape, inputs)
         if shape in self._recorded:
@@ -103,21 +104,21 @@ class Recorder:
             graph, step = record(
                 lambda: self._take(held), self._pool, warm_up=lambda: self._warm_up(held)
             )
-        except torch.OutOfMemoryError as error:
-            self._full += 1  # other processes may have filled the card, and leave it
-            self._break_off(error, for_good=self._full == FULL)
         except RuntimeError as error:
-            self._break_off(error, for_good=True)
+            self._break_off(shape, error)
         else:
             gradients = [(p, p.grad) for p in self._trained if p.grad is not None]
             self._recorded[shape] = Recording(graph, held, step, gradients)
         finally:
             self._forget_gradients()
 
-    def _break_off(self, error: RuntimeError, *, for_good: bool) -> None:
-        self._possible = not for_good
+    def _break_off(self, shape: Shape, error: RuntimeError) -> None:
+        self._possible = no_room(error)  # other processes may fill the card, and leave it
+        self._later[shape] = 2 * self._seen[shape]
         told = "The step cannot be recorded on the GPU and runs as it is%s (%s)."
-        _log.warning(told, "" if for_good else ", for now", reason(error))
+        _log.warning(told, ", for now" if self._possible else "", reason(error))
+        if not self._recorded:
+            self._pool = None  # of a recording that there is none of
         _free_generator()
 
     def _warm_up(self, inputs: Inputs) -> None:

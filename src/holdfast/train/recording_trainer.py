@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from holdfast.anchors import Anchor
-from holdfast.objectives import Objective
+from holdfast.objectives import Objective, Standard
 from holdfast.train import extras as beside
 from holdfast.train.averages import PartAverages
 from holdfast.train.cast_once import cast_once
@@ -73,12 +73,12 @@ class RecordingTrainer(GuardedTrainer):
 
     @property
     def _half(self) -> torch.dtype | None:
-        """What weights are cast to once in a step; none where an adversary or an anchor has them.
+        """What weights are cast to once in a step; none where others may want them as they are.
 
-        An adversary lowers the whole model for its ascent (`holdfast.adversary.lowered`).
+        An anchor does, and so may any objective but the plainest: an adversary lowers the whole
+        model for its ascent (`holdfast.adversary.lowered`).
         """
-        objective = self.objective
-        alone = not (objective.moves or objective.substitutes) and self.anchor is None
+        alone = isinstance(self.objective, Standard) and self.anchor is None
         return torch.bfloat16 if self.args.bf16 and alone else None
 
     def _noted_step(self, model: nn.Module, inputs: Inputs) -> Step:

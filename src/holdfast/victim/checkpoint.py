@@ -27,7 +27,8 @@ def load(
     """Return the whole system that a folder holds; without `device` a GPU where there is one.
 
     Its texts are rewritten by canonical.json and read as text.json says, and its layers connected
-    by connection.json, where the folder has them: the attacker queries what a user would.
+    by connection.json, where the folder has them: the attacker queries what a user would. A GPU is
+    `shared` where other processes need it too: batches are smaller, and answers differ by rounding.
     """
     path = Path(folder)
     require_safetensors(path)

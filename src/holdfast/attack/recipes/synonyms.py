@@ -14,6 +14,8 @@ from holdfast.attack.vectors import VectorNeighbours
 from holdfast.attack.wordnet_synonyms import WordNetSynonyms
 from holdfast.text import Lexicon, find_lexicon
 
+FURTHER = 50  # words two steps away at most, as many as TextFooler takes of its vectors
+
 
 def pwws_rift(lexicon: Lexicon | None = None) -> Attack:
     """PWWS as RIFT reports it (Dong et al., NeurIPS 2021; `attack/pwws_attack.py`).
@@ -37,14 +39,15 @@ def pwws_rift(lexicon: Lexicon | None = None) -> Attack:
 def pwws_further(lexicon: Lexicon | None = None) -> Attack:
     """PWWS as `pwws_rift`, by an attacker who reaches further than the lexicon of a defence (ours).
 
-    TextFooler takes the 50 nearest words of the counter-fitted vectors, where a lexicon made from
-    them has a handful. Without the vectors these are a word's substitutes and then theirs.
+    A defence is made with the lexicon; he takes a word's substitutes and then theirs. Of the
+    published counter-fitted lexicon that is some fourteen words for a word of a text, where
+    `pwws_rift` has five; with the vectors themselves TextFooler takes up to 50.
     """
     known = lexicon or find_lexicon()
     return replace(
         pwws_rift(known),
         name="pwws_further",
-        transformation=Neighbours(known.further(50), limit=50, case="exact"),
+        transformation=Neighbours(known.further(FURTHER), limit=FURTHER, case="exact"),
     )
 
 
