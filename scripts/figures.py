@@ -86,6 +86,7 @@ def draw_line(axes: Axes, along: list[float], points: list[Point], number: int, 
         color=COLOURS[number],
         marker=MARKERS[number],
         markersize=4,
+        elinewidth=0.8,
         capsize=2,
         label=label,
     )
@@ -129,16 +130,7 @@ def trades(figure: Figure) -> None:
     for number, method in enumerate(TRADED):
         rows = [row for row, column in found if row.startswith(method) and column == "clean"]
         clean, robust = ([found[row, column] for row in rows] for column in ("clean", "robust"))
-        axes.errorbar(
-            [value for value, _, _ in clean],
-            [value for value, _, _ in robust],
-            arms(robust),
-            color=COLOURS[number],
-            marker=MARKERS[number],
-            markersize=5,
-            elinewidth=0.6,
-            label=method,
-        )
+        draw_line(axes, [value for value, _, _ in clean], robust, number, method)
         for row, (x, *_), (y, *_) in zip(rows, clean, robust, strict=True):
             beta = row.partition("beta=")[2]
             axes.annotate(beta, (x, y), xytext=(3, 3), textcoords="offset points", fontsize=7)
