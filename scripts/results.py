@@ -23,6 +23,7 @@ from holdfast.record import RunRecord, find_records, read_collection, write_coll
 from holdfast.reproduce import REPRODUCTIONS, Setting, Shape
 from holdfast.reproduce.composition import ATTACKS
 from holdfast.reproduce.fill import Shelf
+from holdfast.reproduce.further import ATTACKS as FURTHER
 from holdfast.reproduce.lines import BELOW_TEXT, any_below
 from holdfast.reproduce.markdown import table
 from holdfast.reproduce.result import Grid, grids_of
@@ -176,7 +177,8 @@ def against_block(study: str, model: str, *names: str) -> Iterator[str]:
     yield ""
 
 
-COLUMNS = {attack: column for column, attack in ATTACKS.items()} | {"adaptive": "white box"}
+COLUMNS = {attack: column for column, attack in {**ATTACKS, **FURTHER}.items()}
+COLUMNS["adaptive"] = "white box"
 """Attack to what the tables call it."""
 
 
