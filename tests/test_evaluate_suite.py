@@ -243,7 +243,7 @@ def test_advglue_of_an_unknown_task_goes_by_the_labels(ground: Path, tmp_path: P
     [
         ({"tasks": ()}, "names nothing to evaluate on"),
         ({"tasks": ("sst3",)}, "no task 'sst3'"),
-        ({"attacks": ("pwws",)}, "did you mean pwws_rift or pwws_ren"),
+        ({"attacks": ("pwws",)}, "did you mean pwws_rift, pwws_further or pwws_ren"),
         ({"attacks": ("hull", "hull")}, "name hull twice"),
         ({"examples": 0}, "at least one"),
         ({"clean_examples": 0}, "at least one"),

@@ -31,7 +31,7 @@ def test_an_order_names_model_study_seeds_and_rows():
 
     order = order_of("e5-small:imbert-sst2:0,2:BERT,Layer 4-6")
     assert (order.model, order.study.name) == ("e5-small", "imbert-sst2")
-    assert (order.seeds, order.rows) == ({0, 2}, {"BERT", "Layer 4-6"})
+    assert (order.seeds, order.rows) == ((0, 2), {"BERT", "Layer 4-6"})
     with pytest.raises(argparse.ArgumentTypeError, match="is no order; expected MODEL:STUDY"):
         order_of("bert:imbert-sst2:0")
 
@@ -49,6 +49,8 @@ def test_a_cell_that_is_ordered_twice_is_run_once(monkeypatch, tmp_path):
     found = [(cell.row, cell.seed) for _, cell in campaign.tasks_of(options)]
     assert sorted(found) == [("BERT", 0), ("BERT", 1), ("EX-BERT", 0), ("EX-BERT", 1)]
     assert [seed for _, seed in found] == [0, 0, 1, 1]  # seed by seed
+    options.orders = [campaign.order_of("e5-small:imbert-sst2:7:BERT")]
+    assert [cell.seed for _, cell in campaign.tasks_of(options)] == [7]  # none of the recipe's own
 
 
 # -- development ----------------------------------------------------------------------------------

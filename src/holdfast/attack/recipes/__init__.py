@@ -53,7 +53,7 @@ def find_recipe(name: str) -> Callable[..., Attack]:
     if name not in RECIPES:
         variants = [known for known in RECIPES if known.startswith(f"{name}_")]
         near = variants or difflib.get_close_matches(name, RECIPES, n=1, cutoff=0.4)
-        named = " or ".join(near)
+        named = " or ".join(filter(None, (", ".join(near[:-1]), *near[-1:])))
         hint = f"did you mean {named}?" if near else f"expected one of {', '.join(RECIPES)}."
         raise InputError(f"There is no attack {name!r}; {hint}")
     return RECIPES[name]
