@@ -90,6 +90,18 @@ def test_wordnet_is_built_and_kept(
     assert answer(capsys)["lexicon"] == found["lexicon"]
 
 
+def test_a_lexicon_can_reach_further(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "own.json"
+    file.write_text('{"good": ["nice"], "nice": ["pleasant", "kind"]}', encoding="utf-8")
+    answer(capsys, "--file", str(file), "--further", "2")
+    assert answer(capsys, "--word", "good")["substitutes"] == ["nice", "pleasant"]
+
+
+def test_further_than_no_lexicon_is_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("--further", "50") != 0
+    assert "--further goes with --file FILE" in " ".join(capsys.readouterr().err.split())
+
+
 def test_a_file_and_wordnet_are_joined(
     tmp_path: Path, file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

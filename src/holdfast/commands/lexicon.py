@@ -40,6 +40,8 @@ class LexiconOptions:
     wordnet: str | None = None
     """Build from WordNet's files in this folder and keep it for all runs; without a folder, or with
     auto, from where they are found. With a file as well: both joined."""
+    further: int | None = None
+    """With a file or WordNet: a word also has its substitutes' own, so many in all at most."""
     word: str | None = None
     """Show the substitutes of this word."""
 
@@ -93,10 +95,14 @@ def _chosen(options: LexiconOptions) -> Lexicon | None:
     made = None if options.wordnet is None else _of_wordnet(options.wordnet)
     if options.file is not None:
         own = read_lexicon(options.file)  # refuses it before the one in use is replaced
-        both = None if made is None else own.joined(made).json().encode()
-        return _kept(both or options.file.read_bytes())
+        if made is None and options.further is None:
+            return _kept(options.file.read_bytes())
+        made = own if made is None else own.joined(made)
     if made is not None:
-        return _kept(made.json().encode())
+        wide = made if options.further is None else made.further(options.further)
+        return _kept(wide.json().encode())
+    if options.further is not None:
+        raise InputError("Of which lexicon? --further goes with --file FILE, --wordnet or both.")
     try:
         return find_lexicon()
     except InputError:
