@@ -5,14 +5,14 @@
 Each picture carries the checksum of the records it was drawn from; a test compares them.
 """
 
-import hashlib
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from holdfast.data import checksum
 from holdfast.record import RunRecord
 from holdfast.reproduce.result import Grid
 from holdfast.reproduce.rift_figure2 import METHODS, PARTS
@@ -27,14 +27,6 @@ MARKERS = ("o", "^", "s", "D")
 ENCODERS = {"all-MiniLM-L6-v2": "six layers", "e5-small": "twelve layers"}
 Point = tuple[float, float, float]
 """A number and the ends of its interval."""
-
-
-def checksum(*files: Path) -> str:
-    """Return what tells these records from any others."""
-    digest = hashlib.sha256()
-    for file in files:
-        digest.update(file.read_bytes())
-    return digest.hexdigest()
 
 
 def measured(grid: Grid) -> dict[tuple[str, str], Point]:
@@ -138,19 +130,26 @@ def trades(figure: Figure) -> None:
     axes.legend(frameon=False, ncols=len(TRADED), loc="upper center")
 
 
-FIGURES: dict[str, tuple[Callable[[Figure], None], tuple[float, float], str, tuple[str, ...]]] = {
-    "rift-figure2": (distances, (7, 3), "rift-imdb", ("all-MiniLM-L6-v2",)),
-    "rift-figure3": (maps, (8, 4.4), "rift-features", tuple(ENCODERS)),
-    "rift-figure4": (trades, (7, 4), "rift-imdb", ("all-MiniLM-L6-v2",)),
+@dataclass(frozen=True)
+class Picture:
+    """One figure: what draws it, and the records it shows."""
+
+    draw: Callable[[Figure], None]
+    inches: tuple[float, float]
+    study: str
+    models: tuple[str, ...]
+
+    @property
+    def drawn_from(self) -> str:
+        """Checksums of its records, which it carries."""
+        return " ".join(checksum(file_of(self.study, model)) for model in self.models)
+
+
+FIGURES = {
+    "rift-figure2": Picture(distances, (7, 3), "rift-imdb", ("all-MiniLM-L6-v2",)),
+    "rift-figure3": Picture(maps, (8, 4.4), "rift-features", tuple(ENCODERS)),
+    "rift-figure4": Picture(trades, (7, 4), "rift-imdb", ("all-MiniLM-L6-v2",)),
 }
-"""What draws it, its inches, and the study and models whose records it shows."""
-
-
-def sources(name: str) -> Iterator[Path]:
-    """Yield the files a figure is drawn from."""
-    _, _, study, models = FIGURES[name]
-    for model in models:
-        yield file_of(study, model)
 
 
 def main() -> None:
@@ -160,12 +159,11 @@ def main() -> None:
         {"svg.hashsalt": "holdfast", "font.size": 8, "axes.spines.top": False}
         | {"axes.spines.right": False}
     )
-    for name, (draw, size, _, _) in FIGURES.items():
-        figure = Figure(figsize=size, dpi=160, layout="constrained")
-        draw(figure)
+    for name, picture in FIGURES.items():
+        figure = Figure(figsize=picture.inches, dpi=160, layout="constrained")
+        picture.draw(figure)
         file = FOLDER / f"{name}.svg"
-        told = {"Date": None, "Description": checksum(*sources(name))}
-        figure.savefig(file, metadata=told)
+        figure.savefig(file, metadata={"Date": None, "Description": picture.drawn_from})
         print(file, file.stat().st_size)
 
 

@@ -1,7 +1,6 @@
 """The pictures of docs/results are drawn from the records that are published."""
 
 import re
-import sys
 from pathlib import Path
 
 import pytest
@@ -11,27 +10,23 @@ PAGE = (ROOT / "docs" / "results" / "rift.md").read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
-def figures():
+def figures(script):
     """The script that draws them."""
-    sys.path.insert(0, str(ROOT / "scripts"))
-    try:
-        import figures
-
-        yield figures
-    finally:
-        sys.path.remove(str(ROOT / "scripts"))
+    return script("figures")
 
 
 def drawn_from(file: Path) -> str:
-    found = re.search(r"<dc:description>(\w+)</dc:description>", file.read_text(encoding="utf-8"))
+    found = re.search(
+        r"<dc:description>([\w ]+)</dc:description>", file.read_text(encoding="utf-8")
+    )
     assert found is not None, file
     return found[1]
 
 
 def test_each_is_of_the_records_as_they_are(figures):
-    for name in figures.FIGURES:
-        known = figures.checksum(*figures.sources(name))
-        assert drawn_from(figures.FOLDER / f"{name}.svg") == known, "run: python scripts/figures.py"
+    for name, picture in figures.FIGURES.items():
+        found = drawn_from(figures.FOLDER / f"{name}.svg")
+        assert found == picture.drawn_from, "run: python scripts/figures.py"
 
 
 def test_each_is_shown_with_words_for_those_who_cannot_see_it(figures):
@@ -43,8 +38,8 @@ def test_each_draws_a_line_for_every_method_and_a_cloud_for_every_class(figures)
     from matplotlib.figure import Figure
 
     lines, clouds = {}, {}
-    for name, (draw, size, _, _) in figures.FIGURES.items():
-        draw(figure := Figure(figsize=size))
+    for name, picture in figures.FIGURES.items():
+        picture.draw(figure := Figure(figsize=picture.inches))
         lines[name] = [len(axes.containers) for axes in figure.axes]
         clouds[name] = [len(axes.collections) for axes in figure.axes]
     assert lines == {"rift-figure2": [3, 1], "rift-figure3": [0] * 8, "rift-figure4": [4]}

@@ -1,7 +1,6 @@
 """The pages of docs/results: their tables are the records', and their prose says nothing else."""
 
 import re
-import sys
 from pathlib import Path
 
 import pytest
@@ -21,15 +20,9 @@ NUMBER = re.compile(r"(?<![\w.,])\d+\.\d+(?![\w.]*\d)")
 
 
 @pytest.fixture(scope="module")
-def results():
+def results(script):
     """The script that writes the tables."""
-    sys.path.insert(0, str(ROOT / "scripts"))
-    try:
-        import results
-
-        yield results
-    finally:
-        sys.path.remove(str(ROOT / "scripts"))
+    return script("results")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)

@@ -8,12 +8,13 @@ attacker's lexicon shows here.
 """
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import product
 
 from holdfast.implicit import Connection, ex_bert
 from holdfast.objectives import AnyObjective, Rift, Standard
 from holdfast.reproduce import imbert, rift
+from holdfast.reproduce.budget import at_most
 from holdfast.reproduce.cell import Cell, Measure, name_of
 from holdfast.reproduce.recipe import Choice, Reproduction
 from holdfast.reproduce.setting import Setting
@@ -45,7 +46,7 @@ SHORT = ("Standard", "Standard canonical", "RIFT", "RIFT Theta canonical")
 def cells(setting: Setting) -> list[Cell]:
     """Return every combination."""
     chosen = setting.rows(ROWS, SHORT)
-    examples = min(1000, setting.budget.attacked or 1000)
+    examples = at_most(1000, setting.budget.attacked)
     attacks = tuple(ATTACKS.values()) if setting.budget.whole else ("pwws_rift", "deepwordbug")
     return [
         Cell(
@@ -89,11 +90,13 @@ def _connection(setting: Setting, name: str) -> Connection | None:
     return None if known is None else dataclasses.replace(known, layers=layers)
 
 
-def row_places(row: str, task: str, *, table: str = "") -> Iterator[Place]:
+def row_places(
+    row: str, task: str, *, table: str = "", attacks: Mapping[str, str] = ATTACKS
+) -> Iterator[Place]:
     """Yield clean accuracy and every attack of a row."""
     model = name_of(row)
     yield Place(row, "clean", (Source(model, task, "accuracy"),), table=table)
-    for column, attack in ATTACKS.items():
+    for column, attack in attacks.items():
         source = Source(model, task, "accuracy_under_attack", attack=attack)
         yield Place(row, column, (source,), table=table)
 

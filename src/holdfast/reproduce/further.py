@@ -6,11 +6,13 @@ lexicon has five. Canonical text of two rounds has made some of them one word, n
 recipes they are was settled before: nothing is chosen here.
 """
 
+from holdfast.reproduce.budget import at_most
 from holdfast.reproduce.cell import Cell, Measure, name_of
+from holdfast.reproduce.composition import row_places
 from holdfast.reproduce.recipe import Choice, Reproduction
 from holdfast.reproduce.setting import Setting
 from holdfast.reproduce.strongest import CANDIDATES, TASKS, train
-from holdfast.reproduce.table import Place, Source
+from holdfast.reproduce.table import Place
 
 ATTACKS = {"PWWS": "pwws_rift", "PWWS, further": "pwws_further"}
 """Column to the attack: the words the defences know, and further ones."""
@@ -24,7 +26,7 @@ CHOSEN = {
 
 def cells(setting: Setting) -> list[Cell]:
     """Return what was chosen on every task."""
-    examples = min(1000, setting.budget.attacked or 1000)
+    examples = at_most(1000, setting.budget.attacked)
     return [
         Cell(
             name_of(row),
@@ -50,11 +52,7 @@ def places(setting: Setting) -> list[Place]:
     found: list[Place] = []
     for task, title in TASKS.items():
         for row in _rows(setting, task):
-            model = name_of(row)
-            found.append(Place(row, "clean", (Source(model, task, "accuracy"),), table=title))
-            for column, attack in ATTACKS.items():
-                source = Source(model, task, "accuracy_under_attack", attack=attack)
-                found.append(Place(row, column, (source,), table=title))
+            found += row_places(row, task, table=title, attacks=ATTACKS)
     return found
 
 

@@ -20,6 +20,7 @@ from holdfast.implicit import (
 )
 from holdfast.implicit.flops import paper_flops
 from holdfast.objectives import R3F, AnyObjective, CreAT, FreeLB, InfoBERT, Smart, Standard
+from holdfast.reproduce.budget import at_most
 from holdfast.reproduce.cell import Cell, Measure, name_of
 from holdfast.reproduce.probe_cost import cost_of
 from holdfast.reproduce.recipe import Choice
@@ -150,7 +151,7 @@ def measure(setting: Setting, task: str, *, cost: bool = False) -> Measure:
     return Measure(
         task=task,
         attacks=("pwws_rift",),
-        examples=min(1000, setting.budget.attacked or 1000),
+        examples=at_most(1000, setting.budget.attacked),
         advglue=True,
         probes=("cost",) if cost else (),
     )

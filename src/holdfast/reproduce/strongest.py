@@ -16,6 +16,7 @@ from types import MappingProxyType
 from holdfast.implicit import Connection
 from holdfast.objectives import Adversarial, AnyObjective, FreeLB, Rift, Standard
 from holdfast.reproduce import imbert, rift
+from holdfast.reproduce.budget import at_most
 from holdfast.reproduce.cell import Cell, Measure, name_of
 from holdfast.reproduce.composition import ATTACKS, row_places
 from holdfast.reproduce.recipe import Choice, Reproduction
@@ -114,7 +115,7 @@ SHORT = ("Plain", "FreeLB 2 canonical")
 def cells(setting: Setting) -> list[Cell]:
     """Return every candidate on every task."""
     chosen = setting.rows(_rows(setting), SHORT)
-    examples = min(1000, setting.budget.attacked or 1000)
+    examples = at_most(1000, setting.budget.attacked)
     attacks = tuple(ATTACKS.values()) if setting.budget.whole else ("pwws_rift", "deepwordbug")
     return [
         Cell(
