@@ -78,7 +78,7 @@ STUDIES = {
         Study(
             "rift-snli",
             ("rift-table2", "rift-table3", "rift-table4"),
-            cut(train=12000, attacked=200, epochs=2, batch_size=48),
+            cut(train=12000, attacked=1000, epochs=2, batch_size=48),
             ("snli",),
         ),
         Study(

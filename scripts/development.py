@@ -3,8 +3,8 @@
     python scripts/development.py --data data --wordnet WORDNET --output development
 
 A data folder in which a part of the training split stands where the test examples stood, so that
-nothing is chosen by the examples it is reported on. Into both folders goes the lexicon joined with
-WordNet's.
+nothing is chosen by the examples it is reported on. Into both folders go the lexicon joined with
+WordNet's, and the lexicon with the words of its words.
 """
 
 import argparse
@@ -14,10 +14,11 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from holdfast.attack.recipes.synonyms import FURTHER
 from holdfast.text import read_lexicon, wordnet_lexicon
 
 Row = dict[str, Any]
-LEXICON, JOINED = "counterfitted_neighbors.json", "joined_neighbors.json"
+LEXICON = "counterfitted_neighbors.json"
 SHORTEST = 12  # words: SST-2 trains on phrases and tests on sentences
 HELD = 1000
 
@@ -75,13 +76,18 @@ def snli(data: Path, output: Path) -> None:
 
 
 def lexicons(data: Path, output: Path, wordnet: Path) -> None:
-    """Write the joined lexicon into both folders, and the other into the new one."""
-    own = data / "substitutions" / LEXICON
-    joined = read_lexicon(own).joined(wordnet_lexicon(wordnet))
+    """Write the wider lexicons into both folders, and the lexicon itself into the new one."""
+    file = data / "substitutions" / LEXICON
+    own = read_lexicon(file)
+    wider = {
+        "joined_neighbors.json": own.joined(wordnet_lexicon(wordnet)),
+        "further_neighbors.json": own.further(FURTHER),
+    }
     for folder in (data, output):
         (folder / "substitutions").mkdir(parents=True, exist_ok=True)
-        (folder / "substitutions" / JOINED).write_text(joined.json(), encoding="utf-8")
-    (output / "substitutions" / LEXICON).write_bytes(own.read_bytes())
+        for name, lexicon in wider.items():
+            (folder / "substitutions" / name).write_text(lexicon.json(), encoding="utf-8")
+    (output / "substitutions" / LEXICON).write_bytes(file.read_bytes())
 
 
 def main() -> None:

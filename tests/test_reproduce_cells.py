@@ -177,3 +177,12 @@ def test_tables_in_one_output_never_write_the_same_record_differently(budget):
             same = dataclasses.replace(cell.measure, attacks=(), probes=())
             found = known.setdefault((cell.row, cell.seed, same.task), (cell.id, same))
             assert found == (cell.id, same)
+
+
+@pytest.mark.parametrize("words", [Path("further.json"), None])
+def test_who_is_made_for_further_words_reads_texts_over_those_words(words):
+    at = setting(budget=FULL, lexicon=Path("lexicon.json"), further=words)
+    read_over = {c.row: c.train.canonical for c in REPRODUCTIONS["further"].cells(at)}
+    assert read_over["Plain canonical apart 1.5"].lexicon == Path("lexicon.json")
+    made_for_them = read_over.get("Plain canonical further")
+    assert words == (made_for_them and made_for_them.lexicon)  # without the file no such row

@@ -2,7 +2,8 @@
 
 The recipes that `strongest` chose, and plain fine-tuning, against an attacker who has the words of
 the counter-fitted lexicon and those words' own: some fourteen for a word of a text, where the
-lexicon has five. Canonical text of two rounds has made some of them one word, not all. Which
+lexicon has five. Canonical text of two rounds has made some of them one word, not all. And one
+recipe that was made for him: canonical text over the lexicon that he takes his words from. Which
 recipes they are was settled before: nothing is chosen here.
 """
 
@@ -11,15 +12,17 @@ from holdfast.reproduce.cell import Cell, Measure, name_of
 from holdfast.reproduce.composition import row_places
 from holdfast.reproduce.recipe import Choice, Reproduction
 from holdfast.reproduce.setting import Setting
-from holdfast.reproduce.strongest import CANDIDATES, TASKS, train
+from holdfast.reproduce.strongest import CANDIDATES, TASKS, Candidate, has_files, train
 from holdfast.reproduce.table import Place
 
 ATTACKS = {"PWWS": "pwws_rift", "PWWS, further": "pwws_further"}
 """Column to the attack: the words the defences know, and further ones."""
+MADE_FOR_HIM = "Plain canonical further"
+RECIPES = {**CANDIDATES, MADE_FOR_HIM: Candidate(canonical=2, further=True)}
 CHOSEN = {
-    "sst2": ("Plain", "FreeLB 2 spelt"),
-    "imdb": ("Plain", "FreeLB 2 spelt wide canonical apart 1"),
-    "snli": ("Plain", "Plain canonical apart 1.5"),
+    "sst2": ("Plain", "FreeLB 2 spelt", MADE_FOR_HIM),
+    "imdb": ("Plain", "FreeLB 2 spelt wide canonical apart 1", MADE_FOR_HIM),
+    "snli": ("Plain", "Plain canonical apart 1.5", MADE_FOR_HIM),
 }
 """Task to its rows."""
 
@@ -31,7 +34,7 @@ def cells(setting: Setting) -> list[Cell]:
         Cell(
             name_of(row),
             tuple(ATTACKS),
-            train(setting, CANDIDATES[row], task, seed),
+            train(setting, RECIPES[row], task, seed),
             Measure(task, tuple(ATTACKS.values()), examples, sample="test"),
             seed,
         )
@@ -43,8 +46,7 @@ def cells(setting: Setting) -> list[Cell]:
 
 def _rows(setting: Setting, task: str) -> list[str]:
     """Return what was chosen on a task, as far as there are files for it."""
-    joined = setting.joined is not None
-    return [row for row in CHOSEN[task] if joined or not CANDIDATES[row].wide]
+    return [row for row in CHOSEN[task] if has_files(setting, RECIPES[row])]
 
 
 def places(setting: Setting) -> list[Place]:

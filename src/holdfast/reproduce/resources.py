@@ -51,6 +51,7 @@ def find_setting(wanted: Wanted, *, pairs: bool = False) -> Setting:
         precision=wanted.precision,
         lexicon=wanted.lexicon or _there(data, "substitutions/counterfitted_neighbors.json"),
         joined=_there(data, "substitutions/joined_neighbors.json"),
+        further=_there(data, "substitutions/further_neighbors.json"),
         wordnet=wanted.wordnet,
         encoder=wanted.encoder or _demo_encoder(),
         advglue=wanted.advglue or _there(data, "advglue/dev_ann.json"),

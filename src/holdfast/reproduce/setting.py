@@ -58,6 +58,8 @@ class Setting:
     """Substitutes of words; none: the cached lexicon, or WordNet's."""
     joined: Path | None = None
     """The lexicon joined with WordNet's; none: what needs it is left out."""
+    further: Path | None = None
+    """The lexicon with the words of its words; none: what needs it is left out."""
     wordnet: Path | None = None
     encoder: Path | None = None
     """Sentence encoder of TextFooler's constraint; none: it goes without."""

@@ -40,6 +40,8 @@ class Candidate:
     """Whether misspellings are undone first."""
     wide: bool = False
     """Whether its lexicon is joined with WordNet's."""
+    further: bool = False
+    """Whether its lexicon has the words of its words, too."""
     apart: float | None = None
     """`Canonical.apart`."""
     frequent: float | None = None
@@ -133,14 +135,18 @@ def cells(setting: Setting) -> list[Cell]:
 
 def _rows(setting: Setting) -> tuple[str, ...]:
     """Return the candidates that there are files for."""
-    return tuple(
-        row for row, one in CANDIDATES.items() if setting.joined is not None or not one.wide
-    )
+    return tuple(row for row, one in CANDIDATES.items() if has_files(setting, one))
+
+
+def has_files(setting: Setting, candidate: Candidate) -> bool:
+    """Whether the lexicon of a candidate is at hand."""
+    joined = setting.joined is not None or not candidate.wide
+    return joined and (setting.further is not None or not candidate.further)
 
 
 def train(setting: Setting, candidate: Candidate, task: str, seed: int) -> TrainConfig:
     """Return the training of a candidate."""
-    lexicon = setting.joined if candidate.wide else setting.lexicon
+    lexicon = _lexicon(setting, candidate)
     moved = candidate.objective in ("Adv", "RIFT")
     return dataclasses.replace(
         imbert.train(
@@ -155,6 +161,12 @@ def train(setting: Setting, candidate: Candidate, task: str, seed: int) -> Train
         canonical=_canonical(candidate, lexicon),
         selection=Selection(by="hull_accuracy" if moved else "loss"),
     )
+
+
+def _lexicon(setting: Setting, candidate: Candidate) -> Path | None:
+    if candidate.further:
+        return setting.further
+    return setting.joined if candidate.wide else setting.lexicon
 
 
 def _objective(setting: Setting, candidate: Candidate) -> AnyObjective:

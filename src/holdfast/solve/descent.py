@@ -82,15 +82,21 @@ class Descent:
             if not second_order:
                 point = point.detach().requires_grad_()
             image = g(point)
-            loss = self._loss(at_least_float32(point) - at_least_float32(image))
-            (gradient,) = torch.autograd.grad(loss, point, create_graph=second_order)
+            with torch.set_grad_enabled(second_order):
+                slope = self._slope(at_least_float32(point) - at_least_float32(image))
+            (pulled,) = torch.autograd.grad(
+                image, point, slope.to(image.dtype), create_graph=second_order
+            )
         with torch.set_grad_enabled(second_order):
-            moved = point - self.step_size * gradient
+            gradient = (slope - pulled).to(point.dtype)
+            moved = torch.add(point, gradient, alpha=-self.step_size)
         return moved, image.detach()
 
-    def _loss(self, residual: Tensor) -> Tensor:
-        squares = residual.square()
+    def _slope(self, residual: Tensor) -> Tensor:
+        """Return d loss / d residual; by the chain rule d loss / d x = slope - slope . dg/dx."""
         if self.norm == "squared_sum":
-            return squares.sum()
+            return 2.0 * residual
+        squares = residual.square()
         sums = squares.sum(-1) if self.norm == "l2_token" else squares.flatten(1).sum(1)
-        return (sums + _TINY).sqrt().sum()
+        norms = (sums + _TINY).sqrt()
+        return residual / norms.reshape(norms.shape + (1,) * (residual.ndim - norms.ndim))
