@@ -17,6 +17,7 @@ from pathlib import Path
 
 from campaign import MODELS, STUDIES, Study
 from latency import ALONE
+from over_tasks import over_tasks
 
 from holdfast.evaluate.comparing import Finding, findings
 from holdfast.record import RunRecord, find_records, read_collection, write_collection, write_record
@@ -24,6 +25,7 @@ from holdfast.reproduce import REPRODUCTIONS, Setting, Shape
 from holdfast.reproduce.composition import ATTACKS
 from holdfast.reproduce.fill import Shelf
 from holdfast.reproduce.further import ATTACKS as FURTHER
+from holdfast.reproduce.joined import trained_task
 from holdfast.reproduce.lines import BELOW_TEXT, any_below
 from holdfast.reproduce.markdown import table
 from holdfast.reproduce.result import Grid, grids_of
@@ -36,7 +38,7 @@ SHAPES = {
     "all-MiniLM-L6-v2": Shape("bert", 6, 384, 1536),
     "e5-small": Shape("bert", 12, 384, 1536, pooler=False),
 }
-BESIDE = "Latency is left out: fourteen other processes ran on the card."
+BESIDE = "Latency is left out: other processes ran on the card."
 BLOCK = re.compile(
     r"(?P<head><!-- (?P<kind>table|against|runs) (?P<what>[^>]*?) -->\n)"
     r".*?(?P<end><!-- end -->)",
@@ -116,6 +118,7 @@ def setting_of(study: Study, model: str) -> Setting:
         budget=dataclasses.replace(study.budget, learning_rate=MODELS[model]),
         data=Path("data"),
         joined=Path("data/substitutions/joined_neighbors.json"),
+        further=Path("data/substitutions/further_neighbors.json"),
         advglue=Path("data/advglue/dev_ann.json"),
         precision="bf16",
         reading="aligned",
@@ -154,13 +157,13 @@ def table_block(reproduction: str, study: str, model: str) -> Iterator[str]:
 def against_block(study: str, model: str, *names: str) -> Iterator[str]:
     """Yield a table of the named models less the reference: `BERT : IM-BERT, Theta`.
 
-    The study is of one task.
+    Of a study of several tasks: the mean over them.
     """
     reference, _, others = " ".join(names).partition(" : ")
     rows = others.split(", ")
     own = [r for r in records_of(study, model) if r.model in {reference, *rows}]
     found = findings([r for r in own if r.kind == "evaluation"], reference)
-    cells = {(one.comparison.first, column_of(one)): one.comparison for one in found}
+    cells = over_tasks(found, column_of)
     columns = list(dict.fromkeys(column for _, column in cells))
     yield f"| less {reference} | seeds | {' | '.join(columns)} |"
     yield "| --- | ---: |" + " ---: |" * len(columns)
@@ -170,9 +173,10 @@ def against_block(study: str, model: str, *names: str) -> Iterator[str]:
         shown = " | ".join(map(difference_text, of))
         yield f"| {row} | {' to '.join(map(str, seeds))} | {shown} |"
     yield ""
+    several = len({trained_task(one.group.task) for one in found}) > 1
     yield (
-        f"Points, and their 95 % intervals. Bold: told apart, after Holm's correction for "
-        f"{len(cells)} comparisons."
+        f"Points{', the mean over the tasks,' if several else ','} and their 95 % intervals. Bold: "
+        f"told apart, after Holm's correction for {len(cells)} comparisons."
     )
     yield ""
 

@@ -17,7 +17,12 @@ Marks = Mapping[int | None, str]
 
 def trained_for(source: Source) -> tuple[str, str]:
     """Return row and task of the models that a number is of."""
-    return source.row, source.task.rpartition("/")[2].removesuffix("-mm")
+    return source.row, trained_task(source.task)
+
+
+def trained_task(task: str) -> str:
+    """Return the task that models were trained for: AdvGLUE's MNLI has two parts."""
+    return task.rpartition("/")[2].removesuffix("-mm")
 
 
 def joined(marks: Sequence[Marks], shares: Sequence[float]) -> Interval | None:
