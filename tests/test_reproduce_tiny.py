@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -88,6 +89,23 @@ def test_a_finished_cell_is_not_run_again(place, monkeypatch):
     monkeypatch.setattr(running, "evaluate", lambda *a, **k: pytest.fail("measured again"))
     again = reproduce(recipe, setting(place))
     assert again.missing == 0
+
+
+def test_what_was_measured_of_a_model_that_is_gone_is_measured_again(tmp_path, place):
+    """The next training need not make the same model, and records of two must not be mixed."""
+    at = setting(place, output=tmp_path / "out")
+    workshop, cell = running.Workshop(at), REPRODUCTIONS["imbert-table3"].cells(at)[0]
+
+    def written() -> dict[Path, int]:
+        assert workshop.run([cell]) == []
+        return {path: path.stat().st_mtime_ns for path in workshop.records.rglob("*.json")}
+
+    before = written()
+    shutil.rmtree(workshop.place(cell))
+    after = written()
+    assert any("advglue" in path.parts for path in before)
+    assert before.keys() == after.keys()
+    assert all(after[path] > before[path] for path in before)
 
 
 def test_a_shard_leaves_the_rest_missing_and_says_so(tmp_path, place):

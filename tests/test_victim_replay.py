@@ -121,6 +121,21 @@ def test_a_shape_that_was_recorded_is_still_played_after_another_failed(gpu) -> 
     assert gpu.graphs[0].played == 2
 
 
+def test_a_card_that_was_full_is_tried_again_when_a_shape_came_twice_as_often(gpu) -> None:
+    def forward(tokens, lengths):
+        if gpu.recording and len(gpu.graphs) == 1:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        return tokens.sum(1)
+
+    replay = Replay(forward, DEVICE, possible=True)
+    tried = []
+    for _ in range(2 * WORTH):
+        replay(*batch(4))
+        tried.append(len(gpu.graphs))
+    assert tried == [0, 0, 1, 1, 1, 2]
+    assert gpu.graphs[1].played == 1
+
+
 def test_recordings_end_when_the_model_is_connected(gpu) -> None:
     tokenizer = wordpiece()
     victim = ModelVictim(model(tokenizer), tokenizer)

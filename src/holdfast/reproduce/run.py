@@ -18,6 +18,7 @@ from holdfast.evaluate import Checkpoint, Silent, Suite, evaluate
 from holdfast.record import RunRecord, read_record, write_record
 from holdfast.reproduce.cell import Cell, Probed
 from holdfast.reproduce.done import cell_folder, is_done, material_of, note_done
+from holdfast.reproduce.joined import trained_task
 from holdfast.reproduce.probe_cost import cost_record
 from holdfast.reproduce.probe_features import features_record, pretrained_victim
 from holdfast.reproduce.probe_growth import growth_record
@@ -83,11 +84,21 @@ class Workshop:
     def _train(self, cell: Cell) -> None:
         assert cell.train is not None
         folder = self.place(cell) / "run"
+        if not (folder / "model").is_dir():
+            self._forget(cell)
         fine_tune(dataclasses.replace(cell.train, output=folder), progress=False)
         shutil.rmtree(folder / "checkpoints", ignore_errors=True)  # the best one is `model`
         release_memory()
         record = dataclasses.replace(read_record(folder / "run.json"), model=cell.row)
         self.write(record, f"{cell.measure.task}/training.json")
+
+    def _forget(self, cell: Cell) -> None:
+        """Delete what was measured of a model that is gone; the next training makes another."""
+        folder = self.records / cell.row / str(cell.seed)
+        shutil.rmtree(folder / cell.measure.task, ignore_errors=True)
+        for part in folder.glob("advglue/*.json"):
+            if trained_task(part.stem) == cell.measure.task:
+                part.unlink()
 
     def _evaluate(self, cell: Cell) -> None:
         checkpoint = Checkpoint(cell.row, self.place(cell) / "run" / "model", cell.seed)

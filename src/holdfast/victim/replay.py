@@ -16,7 +16,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from holdfast.solve.recording import reason, record, recording
+from holdfast.solve.recording import no_room, reason, record, recording
 
 Forward = Callable[[Tensor, Tensor], Tensor]
 
@@ -48,6 +48,8 @@ class Replay:
         self._recorded: dict[tuple[int, ...], Recorded] = {}
         self._seen: Counter[tuple[int, ...]] = Counter()
         self._pool: Any = None
+        self._later: Counter[tuple[int, ...]] = Counter()
+        """Shapes that found no memory, and how often they must have come before the next try."""
 
     def __call__(self, tokens: Tensor, lengths: Tensor) -> Tensor:
         """Return the answers for a batch in pinned memory, before they are computed."""
@@ -57,7 +59,7 @@ class Replay:
                 # in which a connection may warn: nothing is looked at later
                 self._forward(self._moved(tokens), self._moved(lengths))
             self._seen[shape] += 1
-            wanted = self._possible and self._seen[shape] >= WORTH
+            wanted = self._possible and self._seen[shape] >= max(WORTH, self._later[shape])
             if shape not in self._recorded and wanted:
                 self._record(tokens.to(self._device), lengths.to(self._device))
             if shape not in self._recorded:
@@ -84,8 +86,9 @@ class Replay:
             graph, answers = record(forward, self._pool, warm_up=forward)
         except RuntimeError as error:
             # shapes that were recorded stay so: a text must run the same way every time
-            self._possible = False
-            told = "The model cannot be recorded on the GPU and runs as it is (%s)."
-            _log.info(told, reason(error))
+            self._possible = no_room(error)  # other processes may fill the card, and leave it
+            self._later[tuple(tokens.shape)] = 2 * self._seen[tuple(tokens.shape)]
+            told = "The model cannot be recorded on the GPU and runs as it is%s (%s)."
+            _log.info(told, ", for now" if self._possible else "", reason(error))
         else:
             self._recorded[tuple(tokens.shape)] = Recorded(graph, tokens, lengths, answers)
