@@ -8,13 +8,16 @@ import dataclasses
 import math
 from collections.abc import Callable, Iterable, Sequence
 
+from scipy.stats import norm
+from scipy.stats import t as student
+
 from holdfast.evaluate.comparing import Finding
 from holdfast.reproduce.joined import added, independent, trained_task
 from holdfast.statistics import Comparison, Interval, holm
 
 Cell = tuple[str, str]
 """A row of a table, and a column of it."""
-NORMAL = 1.96
+UPPER = 0.975
 
 
 def over_tasks(
@@ -45,19 +48,38 @@ def over_tasks(
 def mean(tasks: Sequence[Sequence[Comparison]]) -> Comparison:
     """Return the mean difference over tasks; parts of one task are answered by the same models."""
     parts = [added([part.difference for part in of], [1.0] * len(of)) for of in tasks]
+    seeds = [min(part.seeds for part in of) for of in tasks]
     difference = independent(parts, [1.0] * len(parts))
-    first = tasks[0][0]
     return dataclasses.replace(
-        first,
+        tasks[0][0],
         difference=difference,
-        p=chance(difference),
-        seeds=min(part.seeds for of in tasks for part in of),
+        p=max(normal_chance(difference), welch_chance(parts, seeds)),
+        seeds=min(seeds),
         examples=sum(part.examples for of in tasks for part in of),
     )
 
 
-def chance(difference: Interval) -> float:
+def normal_chance(difference: Interval) -> float:
     """Return p of a difference with normal errors, whose spread its 95 % interval tells."""
-    towards_zero = difference.low if difference.value > 0 else difference.high
-    reach = abs(difference.value - towards_zero)
-    return math.erfc(NORMAL * abs(difference.value) / reach / math.sqrt(2)) if reach else 1.0
+    spread = reach(difference) / float(norm.ppf(UPPER))
+    return 2 * float(norm.sf(abs(difference.value) / spread)) if spread else 1.0
+
+
+def welch_chance(parts: Sequence[Interval], seeds: Sequence[int]) -> float:
+    """Return p of the parts' mean by Student's distribution, with Welch's degrees of freedom.
+
+    The normal one is too kind where a single task, of few seeds, has nearly all of the spread.
+    """
+    freedom = [max(1, count - 1) for count in seeds]
+    pairs = list(zip(parts, freedom, strict=True))
+    squares = [(reach(part) / float(student.ppf(UPPER, df))) ** 2 for part, df in pairs]
+    if not (whole := sum(squares)):
+        return 1.0
+    df = whole**2 / sum(square**2 / own for square, own in zip(squares, freedom, strict=True))
+    value = sum(part.value for part in parts)
+    return 2 * float(student.sf(abs(value) / math.sqrt(whole), df))
+
+
+def reach(interval: Interval) -> float:
+    """Return how far an interval reaches from its middle, to the side where it reaches further."""
+    return max(interval.value - interval.low, interval.high - interval.value)

@@ -49,6 +49,12 @@ def test_chances_are_corrected_for_all_means_together(over_tasks):
     assert {c.corrected_for for c in cells.values()} == {2}
 
 
+def test_a_task_that_has_all_of_the_spread_is_no_more_than_its_few_seeds(over_tasks):
+    """Its interval is 4.3 spreads of three seeds wide: the mean is 8.6 off, which is p = 0.013."""
+    wide, sure = found("A", "rte", 0.2, 0.1), found("A", "qqp", 0.0, 1e-6)
+    assert over_tasks([wide, sure], clean)["A", "clean"].p == pytest.approx(0.0133, abs=5e-4)
+
+
 def test_of_one_task_nothing_is_changed(over_tasks):
     one = found("A", "sst2", 0.1, 0.03, p=0.04)
     assert over_tasks([one], clean) == {("A", "clean"): one.comparison}
