@@ -1,6 +1,7 @@
 """Attacks that see gradients: what they measure is checked against the model itself."""
 
 import dataclasses
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,10 +13,13 @@ from attack_tiny import labelled, sentences, victim
 from holdfast.adversary import look_up, run_on
 from holdfast.attack import Neighbours, Targeted, Untargeted, recipes, run_attack, verify
 from holdfast.attack.core import Attack, Look
-from holdfast.attack.gauge import FirstOrder, HullWeights
+from holdfast.attack.gauge import FirstOrder, HullWeights, inside, mixtures
+from holdfast.attack.gauge.rows import ROWS, rows_at_once
+from holdfast.attack.goal import Floats
 from holdfast.attack.search import Corner, HotFlip
 from holdfast.attack.spaces import build_space
 from holdfast.errors import InputError
+from holdfast.implicit import connect, recommended
 from holdfast.text import Words
 
 HULL = dataclasses.replace(recipes.hull(kinds.LEXICON), search=Corner(steps=4, restarts=2))
@@ -33,6 +37,16 @@ def look(text: str | tuple[str, ...], row: list[int] | None = None, goal=None, *
     return Look(found, opened, space, chosen, 1, goal or Untargeted())
 
 
+def first_order(at: Look) -> Floats:
+    (found,) = FirstOrder().measure([at])
+    return found
+
+
+def hull_weights(at: Look, *, steps: int, seed: int) -> Floats:
+    (found,) = HullWeights(steps).measure([dataclasses.replace(at, seed=seed)])
+    return found
+
+
 def loss(at: Look, vectors: torch.Tensor, batch: dict[str, torch.Tensor]) -> torch.Tensor:
     return -run_on(at.victim.model, batch, vectors).logits.log_softmax(1)[0, at.label]
 
@@ -40,7 +54,7 @@ def loss(at: Look, vectors: torch.Tensor, batch: dict[str, torch.Tensor]) -> tor
 @pytest.mark.parametrize("row", [[0, 0, 0, 0], [0, 2, 0, 1]])
 def test_the_first_order_is_the_slope_towards_the_other_word(row: list[int]) -> None:
     made = look("the film was good", row)
-    merits = FirstOrder().measure(made)
+    merits = first_order(made)
     ids = made.victim.tokenise([made.space.spelt(made.row)])
     batch = {"input_ids": torch.tensor(ids), "attention_mask": torch.ones(1, len(ids[0])).long()}
     vectors = look_up(made.victim.model, batch["input_ids"]).detach().double()
@@ -57,26 +71,26 @@ def test_the_first_order_is_the_slope_towards_the_other_word(row: list[int]) -> 
 
 
 def test_a_target_has_the_opposite_slope() -> None:
-    away = FirstOrder().measure(look("the film was good"))
-    towards = FirstOrder().measure(look("the film was good", goal=Targeted(1)))
+    away = first_order(look("the film was good"))
+    towards = first_order(look("the film was good", goal=Targeted(1)))
     assert np.allclose(away[1], -towards[1])
 
 
 def test_what_the_model_does_not_read_has_no_merit() -> None:
     made = look("film good film good film good film good", max_length=8)
-    merits = FirstOrder().measure(made)
+    merits = first_order(made)
     assert len(merits) == 6  # of 8 tokens two are special
     assert (np.abs(merits[:, 1]) > 0).all()
     # "okay" and "cinematograph" are several tokens: they push the last words out of the window
-    pushed = FirstOrder().measure(dataclasses.replace(made, row=np.int16([3, 0, 0, 0, 0, 0])))
+    pushed = first_order(dataclasses.replace(made, row=np.int16([3, 0, 0, 0, 0, 0])))
     assert (pushed[-1, :2] == 0).all()
 
 
-@pytest.mark.parametrize("gauge", [FirstOrder(), HullWeights(steps=2, seed=0)])
+@pytest.mark.parametrize("gauge", [FirstOrder(), HullWeights(steps=2)])
 def test_without_a_gradient_no_choice_is_better_and_none_is_made_up(gauge) -> None:
     """Of words that share tokens no gradient can be told apart; positions differ in choices."""
     made = dataclasses.replace(look("the film was good"), opened=None)
-    merits = gauge.measure(made)
+    (merits,) = gauge.measure([made])
     sizes = made.space.sizes
     assert len(set(sizes)) > 1
     for at, size in enumerate(sizes):
@@ -86,25 +100,64 @@ def test_without_a_gradient_no_choice_is_better_and_none_is_made_up(gauge) -> No
 
 def test_pairs_keep_their_types() -> None:
     made = look(("a bad film", "the film was good"))
-    assert np.isfinite(FirstOrder().measure(made)[1, 1])
+    assert np.isfinite(first_order(made)[1, 1])
     changed = dataclasses.replace(made, row=np.int16([0, 1, 0, 0]))
-    assert not np.allclose(FirstOrder().measure(changed)[3], FirstOrder().measure(made)[3])
+    assert not np.allclose(first_order(changed)[3], first_order(made)[3])
 
 
 def test_hull_weights_are_those_of_an_ascent() -> None:
     made = look("the film was good")
-    weights = HullWeights(steps=8, seed=1).measure(made)
-    assert (weights == HullWeights(steps=8, seed=1).measure(made)).all()
-    assert not np.allclose(weights[1], HullWeights(steps=8, seed=2).measure(made)[1])
+    weights = hull_weights(made, steps=8, seed=1)
+    assert (weights == hull_weights(made, steps=8, seed=1)).all()
+    assert not np.allclose(weights[1], hull_weights(made, steps=8, seed=2)[1])
     assert np.where(np.isfinite(weights), weights, 0).sum(axis=1) == pytest.approx(1.0, abs=1e-5)
     spelt = made.space.choices[1]
     assert weights[1, spelt.index("cinematograph")] == 0  # several tokens
     assert weights[0, 0] == weights[2, 0] == 1
 
     def heavy(steps: int) -> float:
-        return float(HullWeights(steps, seed=1).measure(made)[1].max())
+        return float(hull_weights(made, steps=steps, seed=1)[1].max())
 
     assert heavy(8) > heavy(1)
+
+
+TEXTS = ["the film was good", "a film", "bad bad film " * 9, "the good film was bad", "good"]
+
+
+def measure_four_at_once(monkeypatch) -> None:
+    """As on a GPU, where texts are measured side by side."""
+    for module in (inside, mixtures):
+        monkeypatch.setattr(module, "rows_at_once", lambda victim: 4)
+
+
+@pytest.mark.parametrize("gauge", [FirstOrder(), HullWeights(steps=4)])
+@pytest.mark.parametrize("goal", [Untargeted(), Targeted(0)])
+def test_side_by_side_is_measured_what_is_measured_alone(gauge, goal, monkeypatch) -> None:
+    looks = [dataclasses.replace(look(text, goal=goal), seed=n) for n, text in enumerate(TEXTS)]
+    alone = [gauge.measure([one])[0] for one in looks]
+    measure_four_at_once(monkeypatch)
+    for one, other in zip(gauge.measure(looks), alone, strict=True):
+        np.testing.assert_allclose(one, other, atol=2e-4)
+
+
+@pytest.mark.parametrize("gauge", [FirstOrder(), HullWeights(steps=4)])
+def test_what_stands_beside_a_text_changes_nothing(gauge, monkeypatch) -> None:
+    measure_four_at_once(monkeypatch)
+    looks = [dataclasses.replace(look(text), seed=n) for n, text in enumerate(TEXTS)]
+    for n, beside in enumerate(gauge.measure(looks)):
+        (alone,) = gauge.measure([looks[n]])
+        assert (alone == beside).all()
+
+
+@pytest.mark.parametrize(("gpu", "joined", "rows"), [(0, 0, 1), (1, 0, ROWS), (1, 1, 1), (0, 1, 1)])
+def test_only_a_plain_model_on_a_gpu_is_shown_several_texts(gpu, joined, rows) -> None:
+    found = victim(kinds.wordpiece())
+    if joined:
+        connect(found.model, recommended)
+    model = SimpleNamespace(
+        device=torch.device("cuda" if gpu else "cpu"), base_model=found.model.base_model
+    )
+    assert rows_at_once(SimpleNamespace(model=model)) == rows
 
 
 @pytest.mark.parametrize("name", ATTACKS)
@@ -150,8 +203,8 @@ def test_a_victim_without_gradients_is_refused(name: str) -> None:
 
 def test_the_model_is_left_as_it_was() -> None:
     made = look("the film was good")
-    FirstOrder().measure(made)
-    HullWeights(2, 0).measure(made)
+    first_order(made)
+    hull_weights(made, steps=2, seed=0)
     assert all(p.requires_grad and p.grad is None for p in made.victim.model.parameters())
 
 

@@ -1,6 +1,7 @@
 """The adaptive check: gradients that are true, warnings that come when they should."""
 
 import dataclasses
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -98,9 +99,9 @@ def test_the_merit_is_the_slope_of_what_is_computed_and_not_of_what_is_trained_w
     at = look(tiny, "the film was good")
     true = slope_towards(tiny, "the film was good", 2, "picture")
     place = at.space.choices[1].index("picture")
-    masked = FirstOrder().measure(at)[1, place]
+    masked = FirstOrder().measure([at])[0][1, place]
     with differentiated(tiny.model, Unrolled()):
-        merit = FirstOrder().measure(at)[1, place]
+        merit = FirstOrder().measure([at])[0][1, place]
     assert abs(true) > 1e-3
     assert merit == pytest.approx(true, rel=1e-4)
     assert masked != pytest.approx(true, rel=0.05)
@@ -199,9 +200,9 @@ def test_a_connected_model_is_attacked_through_its_solver(
     assert handle is not None
     measure = FirstOrder.measure
 
-    def noted(self: FirstOrder, at: Look) -> Floats:
+    def noted(self: FirstOrder, looks: Sequence[Look]) -> list[Floats]:
         seen.append(handle.hooks[0].connection.gradient)
-        return measure(self, at)
+        return measure(self, looks)
 
     monkeypatch.setattr(FirstOrder, "measure", noted)
     data = labelled(tiny, ["the film was bad", "a movie"])
@@ -267,7 +268,7 @@ def test_canonical_text_has_the_gradient_of_what_is_read(material: Material) -> 
     mapping = {"movie": "film", "picture": "film", "great": "good"}
     tiny = connected_victim(None, canonical=CanonicalMap(mapping, "0" * 64, 1))
     at = look(tiny, "a movie was good")
-    merits = FirstOrder().measure(at)
+    merits = FirstOrder().measure([at])[0]
     film, picture = (at.space.choices[1].index(word) for word in ("film", "picture"))
     assert merits[1, film] == merits[1, picture] == 0  # all three are read as "film"
     great, fine = (at.space.choices[3].index(word) for word in ("great", "fine"))

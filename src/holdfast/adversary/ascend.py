@@ -18,14 +18,18 @@ def ascend(
     embeds: Tensor,
     batch: Batch,
     steps: int,
+    *,
+    start: Tensor | None = None,
 ) -> Tensor:
     """Return the region's state after `steps` steps up `loss`, a scalar of perturbed vectors.
+
+    It begins at `start`, a state of the region; none: where the region itself begins.
 
     The loss is a sum over the examples, so that none depends on the others of its batch. Only the
     state is differentiated; run it inside `attacking(model)`, which excludes the parameters.
     """
     embeds = embeds.detach()
-    state = region.start(embeds, batch)
+    state = region.start(embeds, batch) if start is None else start
     for _ in range(steps):
         state = state.detach().requires_grad_()
         with torch.enable_grad():

@@ -34,6 +34,8 @@ class Ask:
     """The text they were made from, for constraints that compare with it; none: the original."""
     gauge: "Gauge | None" = None
     """What to measure inside the victim at the first of the texts; none: it stays closed."""
+    seed: int = 0
+    """Of what the gauge draws."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,16 +109,18 @@ class Look:
     row: Row
     label: int
     goal: Goal
+    seed: int = 0
+    """Of what the gauge draws."""
 
 
 class Gauge(Protocol):
     """What a white-box search wants to know of a model's inside; a frozen dataclass."""
 
-    def measure(self, look: Look) -> Floats:
-        """Return (positions, choices): the higher, the more a choice there would help.
+    def measure(self, looks: Sequence[Look]) -> list[Floats]:
+        """Return (positions, choices) of each text: the higher, the more a choice there would help.
 
-        -inf where there is no such choice; 0 everywhere if nothing can be said of this text. A
-        victim that cannot be looked into raises `InputError`.
+        -inf where there is no such choice; 0 everywhere if nothing can be said of a text. All are
+        of one victim; one that cannot be looked into raises `InputError`.
         """
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.attack.core import Attack, Comparison, Look, Verdict
+from holdfast.attack.core import Attack, Comparison, Gauge, Look, Verdict
 from holdfast.attack.flight import SHIFT, Flight, all_allowed, attempt
 from holdfast.attack.goal import Targeted
 from holdfast.attack.spaces import build_space
@@ -141,13 +141,19 @@ class _Run:
         self._session.put(queries)
 
     def _measure(self, flights: Sequence[Flight]) -> None:
-        """Look into the victim for the searches that ask for it, one text at a time."""
+        """Look into the victim for the searches that ask for it, those with one gauge together."""
+        groups: dict[Gauge, list[tuple[Flight, Look]]] = {}
         for flight in flights:
             ask, goal = flight.ask, self._attack.goal
             flight.merits = None
             if ask is not None and ask.gauge is not None:
-                text = (flight.space, ask.rows[0], flight.example.label, goal)
-                flight.merits = ask.gauge.measure(Look(self._victim, flight.opened, *text))
+                text = (flight.space, ask.rows[0], flight.example.label, goal, ask.seed)
+                look = Look(self._victim, flight.opened, *text)
+                groups.setdefault(ask.gauge, []).append((flight, look))
+        for gauge, group in groups.items():
+            measured = gauge.measure([look for _, look in group])
+            for (flight, _), merits in zip(group, measured, strict=True):
+                flight.merits = merits
 
     def _land(self, flights: Sequence[Flight]) -> Iterator[Outcome]:
         for flight in flights:

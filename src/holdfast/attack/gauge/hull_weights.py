@@ -1,5 +1,6 @@
 """What weight each choice has where the convex hull of all choices is worst for the model."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from holdfast.attack.core import Look
@@ -8,15 +9,16 @@ from holdfast.attack.goal import Floats
 
 @dataclass(frozen=True)
 class HullWeights:
-    """Climbs in mixtures of token vectors; only words and substitutes of one token take part."""
+    """Climbs in mixtures of token vectors; only words and substitutes of one token take part.
+
+    The seed of a look is that of the point it begins at.
+    """
 
     steps: int
     """Of the ascent."""
-    seed: int
-    """Of the point it begins at."""
 
-    def measure(self, look: Look) -> Floats:
-        """Return (positions, choices); a position's weights sum to 1."""
-        from holdfast.attack.gauge.inside import hull_weights  # torch is needed only here
+    def measure(self, looks: Sequence[Look]) -> list[Floats]:
+        """Return (positions, choices) of each text; a position's weights sum to 1."""
+        from holdfast.attack.gauge.mixtures import hull_weights  # torch is needed only here
 
-        return hull_weights(look, self.steps, self.seed)
+        return hull_weights(looks, self.steps)

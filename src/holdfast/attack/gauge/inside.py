@@ -1,133 +1,94 @@
 """Gradients of a model at the token vectors it looks up."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from holdfast.adversary import ConvexHull, ascend, attacking, look_up, run_on
-from holdfast.adversary.hull import with_candidate_vectors
+from holdfast.adversary import attacking, look_up, run_on
 from holdfast.attack.core import Look
-from holdfast.attack.gauge.layout import Layout, choice_table, lay_out
+from holdfast.attack.gauge.layout import choice_table, lay_out
+from holdfast.attack.gauge.rows import Laid, batches, model_inputs, rows_at_once, width_of
 from holdfast.attack.goal import Floats, Targeted
 from holdfast.errors import InputError
 from holdfast.victim import ModelVictim
 
 
-def first_order(look: Look) -> Floats:
-    """Return (positions, choices): how much the loss would grow, to first order."""
-    victim = _model(look)
-    layout = lay_out(look, victim.max_length)
-    if layout is None:
-        return choice_table(look.space.sizes, 0.0)
+def first_order(looks: Sequence[Look]) -> list[Floats]:
+    """Return (positions, choices) of each text: how much the loss would grow, to first order."""
+    victim, texts, found = opened(looks)
+    rows = rows_at_once(victim)
     with attacking(victim.model) as inner:
-        batch = _batch(victim, layout)
-        vectors = look_up(inner, batch["input_ids"]).detach().requires_grad_()
-        with torch.enable_grad():
-            value = _loss(inner, batch, look)(vectors)
-        (gradient,) = torch.autograd.grad(value, vectors)
-        return _gains(inner, layout, look, gradient[0].float())
-
-
-@torch.no_grad()
-def _gains(inner: torch.nn.Module, layout: Layout, look: Look, gradient: Tensor) -> Floats:
-    """Return (mean vector of the choice - mean vector of the word) . summed gradient."""
-    gains = choice_table(look.space.sizes, 0.0)
-    for at, choices in enumerate(layout.spelt):
-        count = int(layout.counts[at])
-        if len(choices) == 1 or not count:
-            continue
-        slope = gradient[layout.begins[at] : layout.begins[at] + count].sum(0)
-        means = torch.stack([_mean(inner, ids, slope) for ids in choices])
-        scores = (means @ slope).double().cpu().numpy()
-        gains[at, : len(choices)] = scores - scores[look.row[at]]
-    return gains
-
-
-def _mean(inner: torch.nn.Module, ids: tuple[int, ...], like: Tensor) -> Tensor:
-    if not ids:  # a substitute that the tokenizer makes nothing of
-        return torch.zeros_like(like)
-    return look_up(inner, torch.tensor([ids], device=like.device))[0].float().mean(0)
-
-
-def hull_weights(look: Look, steps: int, seed: int) -> Floats:
-    """Return (positions, choices): the weights at the end of the ascent, 1 on words that stay."""
-    victim = _model(look)
-    layout = lay_out(look, victim.max_length)
-    if layout is None:
-        return choice_table(look.space.sizes, 0.0)
-    single = [_single(layout, at, look) for at in range(len(look.space))]
-    hull = ConvexHull()
-    devices = [victim.model.device] if victim.model.device.type == "cuda" else []
-    with attacking(victim.model) as inner, torch.random.fork_rng(devices), torch.no_grad():
-        torch.manual_seed(seed)
-        batch = with_candidate_vectors(inner, _with_candidates(victim, layout, single))
-        embeds = look_up(inner, batch["input_ids"])
-        state = ascend(hull, _loss(inner, batch, look), embeds, batch, steps)
-        weights = hull.weights(state, batch)[0].double().cpu().numpy()
-    found = choice_table(look.space.sizes, 0.0)
-    for at, choices in enumerate(single):
-        if len(choices) > 1:
-            found[at, choices] = weights[layout.begins[at], : len(choices)]
-        else:
-            found[at, look.row[at]] = 1.0
+        for group, (width,) in batches(texts, rows, lambda text: (width_of(text, rows),)):
+            batch = model_inputs(victim, group, rows, width)
+            vectors = look_up(inner, batch["input_ids"]).detach().requires_grad_()
+            with torch.enable_grad():
+                value = goal_loss(inner, batch, group)(vectors)
+            (gradient,) = torch.autograd.grad(value, vectors)
+            for row, text in enumerate(group):
+                found[text.number] = _gains(inner, text, gradient[row].float())
     return found
 
 
-def _single(layout: Layout, at: int, look: Look) -> list[int]:
-    """Return the choices at a position that can be mixed, the one that stands there first."""
-    now = int(look.row[at])
-    if layout.counts[at] != 1:
-        return [now]
-    of_one_token = [n for n, ids in enumerate(layout.spelt[at]) if len(ids) == 1 and n != now]
-    return [now, *of_one_token]
+@torch.no_grad()
+def _gains(inner: torch.nn.Module, text: Laid, gradient: Tensor) -> Floats:
+    """Return (mean vector of the choice - mean vector of the word) . summed gradient."""
+    layout, look = text.layout, text.look
+    gains = choice_table(look.space.sizes, 0.0)
+    places = [at for at, of in enumerate(layout.spelt) if len(of) > 1 and layout.counts[at]]
+    if not places:
+        return gains
+    tokens = [tuple(layout.begins[at] + np.arange(layout.counts[at])) for at in places]
+    at_tokens, there = _gathered(tokens, gradient.device)
+    slopes = (gradient[at_tokens] * there).sum(1)
+    choices = [choice for at in places for choice in layout.spelt[at]]
+    ids, there = _gathered(choices, gradient.device)
+    # a substitute that the tokenizer makes nothing of has no tokens, and the mean zero
+    means = (look_up(inner, ids).float() * there).sum(1) / there.sum(1).clamp_min(1)
+    sizes = [len(layout.spelt[at]) for at in places]
+    owners = torch.tensor(np.repeat(np.arange(len(places)), sizes), device=gradient.device)
+    scores = (means * slopes[owners]).sum(1).double().cpu().numpy()
+    for at, own in zip(places, np.split(scores, np.cumsum(sizes)[:-1]), strict=True):
+        gains[at, : len(own)] = own - own[look.row[at]]
+    return gains
 
 
-def _with_candidates(
-    victim: ModelVictim, layout: Layout, single: list[list[int]]
-) -> dict[str, Tensor]:
-    slots = max(map(len, single))
-    candidates = np.repeat(layout.ids[:, None], slots, axis=1)
-    mask = np.zeros(candidates.shape, dtype=np.bool_)
-    mask[:, 0] = True
-    for at, choices in enumerate(single):
-        token = layout.begins[at]
-        if len(choices) > 1:
-            candidates[token, : len(choices)] = [layout.spelt[at][n][0] for n in choices]
-            mask[token, : len(choices)] = True
-    device = victim.model.device
-    return _batch(victim, layout) | {
-        "candidates": torch.from_numpy(candidates)[None].to(device),
-        "candidate_mask": torch.from_numpy(mask)[None].to(device),
-    }
+def _gathered(lists: Sequence[Sequence[int]], device: torch.device) -> tuple[Tensor, Tensor]:
+    """Return lists of indices as one tensor, and (lists, longest, 1) which of it are there."""
+    lengths = np.array([len(one) for one in lists])
+    there = np.arange(max(1, lengths.max())) < lengths[:, None]
+    whole = np.zeros(there.shape, dtype=np.int64)
+    whole[there] = [index for one in lists for index in one]
+    return torch.from_numpy(whole).to(device), torch.from_numpy(there[..., None]).to(device)
 
 
-def _batch(victim: ModelVictim, layout: Layout) -> dict[str, Tensor]:
-    device = victim.model.device
-    ids = torch.from_numpy(layout.ids)[None].to(device)
-    batch = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
-    if "token_type_ids" in victim.tokenizer.model_input_names:
-        batch["token_type_ids"] = torch.from_numpy(layout.types)[None].to(device)
-    return batch
-
-
-def _loss(inner: torch.nn.Module, batch: dict[str, Tensor], look: Look) -> Callable[..., Tensor]:
-    """Return the log-probability of the goal, up to its sign a cross-entropy."""
-
-    def loss(vectors: Tensor) -> Tensor:
-        logs: Tensor = run_on(inner, batch, vectors).logits.float().log_softmax(1)[0]
-        if isinstance(look.goal, Targeted):
-            return logs[look.goal.target]
-        return -logs[look.label]
-
-    return loss
-
-
-def _model(look: Look) -> ModelVictim:
-    if not isinstance(look.victim, ModelVictim):
+def opened(looks: Sequence[Look]) -> tuple[ModelVictim, list[Laid], list[Floats]]:
+    """Return the model, the texts whose words have tokens of their own, and nothing found yet."""
+    victim = looks[0].victim
+    if not isinstance(victim, ModelVictim):
         raise InputError(
             "This attack follows the gradient of a model, and the victim shows none: attack a "
             "model in this process (without workers), or use an attack that only asks."
         )
-    return look.victim
+    laid = [(look, lay_out(look, victim.max_length)) for look in looks]
+    texts = [Laid(n, look, layout) for n, (look, layout) in enumerate(laid) if layout is not None]
+    return victim, texts, [choice_table(look.space.sizes, 0.0) for look in looks]
+
+
+def goal_loss(
+    inner: torch.nn.Module, batch: dict[str, Tensor], texts: Sequence[Laid]
+) -> Callable[[Tensor], Tensor]:
+    """Return the log-probability of the goal, up to its sign a cross-entropy, over the texts."""
+    goals = [(text.look.goal, text.look.label) for text in texts]
+    towards = [(goal.target, 1.0) if isinstance(goal, Targeted) else (y, -1.0) for goal, y in goals]
+    device = batch["input_ids"].device
+    classes = torch.tensor([[target] for target, _ in towards], device=device)
+    signs = torch.tensor([sign for _, sign in towards], device=device)
+
+    def loss(vectors: Tensor) -> Tensor:
+        logs = run_on(inner, batch, vectors).logits.float().log_softmax(1)[: len(texts)]
+        found: Tensor = (logs.gather(1, classes)[:, 0] * signs).sum()
+        return found
+
+    return loss

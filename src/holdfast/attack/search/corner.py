@@ -31,8 +31,8 @@ class Corner:
         """Search from a few random points."""
         row = problem.space.original()
         for _ in range(self.restarts):
-            gauge = HullWeights(self.steps, seed=int(rng.random() * _SEEDS))
-            look = yield Ask(row[None], probe=True, gauge=gauge)
+            seed = int(rng.random() * _SEEDS)
+            look = yield Ask(row[None], probe=True, gauge=HullWeights(self.steps), seed=seed)
             assert look.merits is not None
             chosen = look.merits.argmax(axis=1)
             moved = np.flatnonzero(chosen)
