@@ -6,7 +6,7 @@ leaves open partly cancels. It is used by results.py for the tables of several t
 
 import dataclasses
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from scipy.stats import norm
 from scipy.stats import t as student
@@ -23,26 +23,33 @@ UPPER = 0.975
 def over_tasks(
     found: Iterable[Finding], column_of: Callable[[Finding], str]
 ) -> dict[Cell, Comparison]:
-    """Return each model's difference in each column; of one task it is left as it was found.
+    """Return each model's difference in each column; a table of one task is left as it was found.
 
-    A model that lacks a task which another has in that column is left out of it.
+    A model that lacks something which another has in that column is left out of it.
     """
-    cells: dict[Cell, dict[str, list[Comparison]]] = {}
-    for one in found:
-        tasks = cells.setdefault((one.comparison.first, column_of(one)), {})
-        tasks.setdefault(trained_task(one.group.task), []).append(one.comparison)
+    cells: dict[Cell, dict[str, Comparison]] = {}
     wanted: dict[str, set[str]] = {}
-    for (_, column), tasks in cells.items():
-        wanted.setdefault(column, set()).update(tasks)
-    whole = {cell: tasks for cell, tasks in cells.items() if set(tasks) == wanted[cell[1]]}
-    if all(sum(map(len, tasks.values())) == 1 for tasks in whole.values()):
-        return {cell: of[0] for cell, tasks in whole.items() for of in tasks.values()}
-    made = {cell: mean(list(tasks.values())) for cell, tasks in whole.items()}
+    for one in found:
+        column, task = column_of(one), one.group.task
+        cells.setdefault((one.comparison.first, column), {})[task] = one.comparison
+        wanted.setdefault(column, set()).add(task)
+    whole = {cell: of for cell, of in cells.items() if set(of) == wanted[cell[1]]}
+    if all(len(of) == 1 for of in whole.values()):
+        return {cell: one for cell, of in whole.items() for one in of.values()}
+    made = {cell: mean(by_training(of)) for cell, of in whole.items()}
     corrected = holm([comparison.p for comparison in made.values()])
     return {
         cell: dataclasses.replace(comparison, p=p, corrected_for=len(made))
         for (cell, comparison), p in zip(made.items(), corrected, strict=True)
     }
+
+
+def by_training(of: Mapping[str, Comparison]) -> list[list[Comparison]]:
+    """Return comparisons in groups whose models are the same: AdvGLUE's MNLI has two parts."""
+    groups: dict[str, list[Comparison]] = {}
+    for task, comparison in of.items():
+        groups.setdefault(trained_task(task), []).append(comparison)
+    return list(groups.values())
 
 
 def mean(tasks: Sequence[Sequence[Comparison]]) -> Comparison:
@@ -68,7 +75,8 @@ def normal_chance(difference: Interval) -> float:
 def welch_chance(parts: Sequence[Interval], seeds: Sequence[int]) -> float:
     """Return p of the parts' mean by Student's distribution, with Welch's degrees of freedom.
 
-    The normal one is too kind where a single task, of few seeds, has nearly all of the spread.
+    The normal one is too kind where a single task, of few seeds, has nearly all of the spread. All
+    of a part's spread is taken for that of its seeds; beside the other chance this one is a guard.
     """
     freedom = [max(1, count - 1) for count in seeds]
     pairs = list(zip(parts, freedom, strict=True))

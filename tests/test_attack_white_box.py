@@ -1,7 +1,6 @@
 """Attacks that see gradients: what they measure is checked against the model itself."""
 
 import dataclasses
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,13 +12,11 @@ from attack_tiny import labelled, sentences, victim
 from holdfast.adversary import look_up, run_on
 from holdfast.attack import Neighbours, Targeted, Untargeted, recipes, run_attack, verify
 from holdfast.attack.core import Attack, Look
-from holdfast.attack.gauge import FirstOrder, HullWeights, inside, mixtures
-from holdfast.attack.gauge.rows import ROWS, rows_at_once
+from holdfast.attack.gauge import FirstOrder, HullWeights
 from holdfast.attack.goal import Floats
 from holdfast.attack.search import Corner, HotFlip
 from holdfast.attack.spaces import build_space
 from holdfast.errors import InputError
-from holdfast.implicit import connect, recommended
 from holdfast.text import Words
 
 HULL = dataclasses.replace(recipes.hull(kinds.LEXICON), search=Corner(steps=4, restarts=2))
@@ -119,45 +116,6 @@ def test_hull_weights_are_those_of_an_ascent() -> None:
         return float(hull_weights(made, steps=steps, seed=1)[1].max())
 
     assert heavy(8) > heavy(1)
-
-
-TEXTS = ["the film was good", "a film", "bad bad film " * 9, "the good film was bad", "good"]
-
-
-def measure_four_at_once(monkeypatch) -> None:
-    """As on a GPU, where texts are measured side by side."""
-    for module in (inside, mixtures):
-        monkeypatch.setattr(module, "rows_at_once", lambda victim: 4)
-
-
-@pytest.mark.parametrize("gauge", [FirstOrder(), HullWeights(steps=4)])
-@pytest.mark.parametrize("goal", [Untargeted(), Targeted(0)])
-def test_side_by_side_is_measured_what_is_measured_alone(gauge, goal, monkeypatch) -> None:
-    looks = [dataclasses.replace(look(text, goal=goal), seed=n) for n, text in enumerate(TEXTS)]
-    alone = [gauge.measure([one])[0] for one in looks]
-    measure_four_at_once(monkeypatch)
-    for one, other in zip(gauge.measure(looks), alone, strict=True):
-        np.testing.assert_allclose(one, other, atol=2e-4)
-
-
-@pytest.mark.parametrize("gauge", [FirstOrder(), HullWeights(steps=4)])
-def test_what_stands_beside_a_text_changes_nothing(gauge, monkeypatch) -> None:
-    measure_four_at_once(monkeypatch)
-    looks = [dataclasses.replace(look(text), seed=n) for n, text in enumerate(TEXTS)]
-    for n, beside in enumerate(gauge.measure(looks)):
-        (alone,) = gauge.measure([looks[n]])
-        assert (alone == beside).all()
-
-
-@pytest.mark.parametrize(("gpu", "joined", "rows"), [(0, 0, 1), (1, 0, ROWS), (1, 1, 1), (0, 1, 1)])
-def test_only_a_plain_model_on_a_gpu_is_shown_several_texts(gpu, joined, rows) -> None:
-    found = victim(kinds.wordpiece())
-    if joined:
-        connect(found.model, recommended)
-    model = SimpleNamespace(
-        device=torch.device("cuda" if gpu else "cpu"), base_model=found.model.base_model
-    )
-    assert rows_at_once(SimpleNamespace(model=model)) == rows
 
 
 @pytest.mark.parametrize("name", ATTACKS)

@@ -41,6 +41,14 @@ def test_a_model_that_lacks_a_task_has_no_mean(over_tasks):
     assert set(over_tasks([*both, found("B", "qqp", 0.1, 0.03)], clean)) == {("A", "clean")}
 
 
+def test_a_model_that_lacks_a_part_of_a_task_has_no_mean(over_tasks):
+    """It would be a mean over other texts."""
+    parts = ("advglue/mnli", "advglue/mnli-mm", "advglue/rte")
+    whole = [found("A", part, 0.1, 0.03) for part in parts]
+    less = [found("B", part, 0.1, 0.03) for part in parts if not part.endswith("mm")]
+    assert set(over_tasks([*whole, *less], clean)) == {("A", "clean")}
+
+
 def test_chances_are_corrected_for_all_means_together(over_tasks):
     """An interval that just holds zero is one chance in twenty; of two such means, one in ten."""
     models = [found(model, task, 0.1, 0.1 * 2**0.5) for model in "AB" for task in ("qqp", "rte")]

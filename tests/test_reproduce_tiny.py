@@ -101,11 +101,25 @@ def test_what_was_measured_of_a_model_that_is_gone_is_measured_again(tmp_path, p
         return {path: path.stat().st_mtime_ns for path in workshop.records.rglob("*.json")}
 
     before = written()
-    shutil.rmtree(workshop.place(cell))
+    assert {"advglue", "cost"} <= {path.parent.name for path in before}
+    shutil.rmtree(workshop.place(cell) / "run")
+    (workshop.place(cell) / "done.json").unlink()
     after = written()
-    assert any("advglue" in path.parts for path in before)
     assert before.keys() == after.keys()
     assert all(after[path] > before[path] for path in before)
+
+
+def test_a_table_whose_model_another_had_to_train_again_is_not_done(tmp_path, place):
+    at = setting(place, output=tmp_path / "out")
+    workshop = running.Workshop(at, keep_models=False)
+    first = REPRODUCTIONS["imbert-table3"].cells(at)[0]
+    other = dataclasses.replace(first, measure=dataclasses.replace(first.measure, attacks=()))
+    assert workshop.run([first]) == []
+    assert running.is_done(at, first)
+    assert list(workshop.records.rglob("pwws*"))
+    assert workshop.run([other]) == []
+    assert not running.is_done(at, first)
+    assert not list(workshop.records.rglob("pwws*"))
 
 
 def test_a_shard_leaves_the_rest_missing_and_says_so(tmp_path, place):

@@ -140,3 +140,11 @@ def test_inference_mode_is_refused() -> None:
         born_there = torch.zeros(1, 2)
     with pytest.raises(InputError, match="inference_mode"):
         Descent()(torch.cos, born_there)
+
+
+@pytest.mark.parametrize("grad", [True, False])
+def test_a_map_that_does_not_look_at_its_argument_is_descended_to(grad):
+    target = torch.ones(2, 3, requires_grad=grad)
+    start = torch.zeros(2, 3)
+    found = Descent(1, 0.5, "squared_sum")(lambda point: 1.0 * target, start)
+    assert torch.equal(found.value, torch.ones(2, 3))  # by half of twice the residual

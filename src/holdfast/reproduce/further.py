@@ -12,13 +12,13 @@ from holdfast.reproduce.cell import Cell, Measure, name_of
 from holdfast.reproduce.composition import row_places
 from holdfast.reproduce.recipe import Choice, Reproduction
 from holdfast.reproduce.setting import Setting
-from holdfast.reproduce.strongest import CANDIDATES, TASKS, Candidate, has_files, train
+from holdfast.reproduce.strongest import CANDIDATES, TASKS, Candidate, has_lexicon, train
 from holdfast.reproduce.table import Place
 
 ATTACKS = {"PWWS": "pwws_rift", "PWWS, further": "pwws_further"}
 """Column to the attack: the words the defences know, and further ones."""
 MADE_FOR_HIM = "Plain canonical further"
-RECIPES = {**CANDIDATES, MADE_FOR_HIM: Candidate(canonical=2, further=True)}
+RECIPES = {**CANDIDATES, MADE_FOR_HIM: Candidate(canonical=2, lexicon="further")}
 CHOSEN = {
     "sst2": ("Plain", "FreeLB 2 spelt", MADE_FOR_HIM),
     "imdb": ("Plain", "FreeLB 2 spelt wide canonical apart 1", MADE_FOR_HIM),
@@ -46,7 +46,7 @@ def cells(setting: Setting) -> list[Cell]:
 
 def _rows(setting: Setting, task: str) -> list[str]:
     """Return what was chosen on a task, as far as there are files for it."""
-    return [row for row in CHOSEN[task] if has_files(setting, RECIPES[row])]
+    return [row for row in CHOSEN[task] if has_lexicon(setting, RECIPES[row])]
 
 
 def places(setting: Setting) -> list[Place]:

@@ -84,21 +84,23 @@ class Workshop:
     def _train(self, cell: Cell) -> None:
         assert cell.train is not None
         folder = self.place(cell) / "run"
-        if not (folder / "model").is_dir():
-            self._forget(cell)
+        gone = not (folder / "model").is_dir()
         fine_tune(dataclasses.replace(cell.train, output=folder), progress=False)
+        if gone:
+            self._forget(cell)
         shutil.rmtree(folder / "checkpoints", ignore_errors=True)  # the best one is `model`
         release_memory()
         record = dataclasses.replace(read_record(folder / "run.json"), model=cell.row)
         self.write(record, f"{cell.measure.task}/training.json")
 
     def _forget(self, cell: Cell) -> None:
-        """Delete what was measured of a model that is gone; the next training makes another."""
-        folder = self.records / cell.row / str(cell.seed)
-        shutil.rmtree(folder / cell.measure.task, ignore_errors=True)
-        for part in folder.glob("advglue/*.json"):
-            if trained_task(part.stem) == cell.measure.task:
-                part.unlink()
+        """Delete what was measured of a model that is gone, by whichever table: it was another."""
+        (self.place(cell) / "done.json").unlink(missing_ok=True)
+        folder, task = self.records / cell.row / str(cell.seed), cell.measure.task
+        shutil.rmtree(folder / task, ignore_errors=True)
+        for file in sorted(folder.rglob("*.json")):
+            if _measured_task(read_record(file)) in (task, "total"):  # of AdvGLUE, parts and all
+                file.unlink()
 
     def _evaluate(self, cell: Cell) -> None:
         checkpoint = Checkpoint(cell.row, self.place(cell) / "run" / "model", cell.seed)
@@ -138,6 +140,12 @@ class Workshop:
     def write(self, record: RunRecord, name: str) -> Path:
         """Write a record among the others of its model and seed, and return where."""
         return write_record(record, self.records / record.model / str(record.seed) / name)
+
+
+def _measured_task(record: RunRecord) -> str:
+    """Return the task of the model that a record is of; a probe's record says it in its cell."""
+    probed = record.config.get("cell")
+    return str(probed["measure"]["task"]) if probed else trained_task(record.task)
 
 
 def release_memory() -> None:

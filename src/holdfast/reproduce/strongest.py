@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
+from typing import Literal
 
 from holdfast.implicit import Connection
 from holdfast.objectives import Adversarial, AnyObjective, FreeLB, Rift, Standard
@@ -38,10 +39,8 @@ class Candidate:
     """Rounds of the canonical form of texts; 0: words stay as they are."""
     spelt: bool = False
     """Whether misspellings are undone first."""
-    wide: bool = False
-    """Whether its lexicon is joined with WordNet's."""
-    further: bool = False
-    """Whether its lexicon has the words of its words, too."""
+    lexicon: Literal["own", "joined", "further"] = "own"
+    """Joined with WordNet's, or with the words of its words, too."""
     apart: float | None = None
     """`Canonical.apart`."""
     frequent: float | None = None
@@ -54,7 +53,11 @@ def _frequent(name: str, objective: str) -> dict[str, Candidate]:
     """Return candidates in which frequent words stay: from five, or two, in ten thousand on."""
     return {
         f"{name} spelt {kind}canonical frequent {times}": Candidate(
-            objective, canonical=2, spelt=True, wide=bool(kind), frequent=times / 10_000
+            objective,
+            canonical=2,
+            spelt=True,
+            lexicon="joined" if kind else "own",
+            frequent=times / 10_000,
         )
         for kind in ("", "wide ")
         for times in (5, 2)
@@ -66,45 +69,53 @@ CANDIDATES: Mapping[str, Candidate] = MappingProxyType(
         "Plain": Candidate(),
         "FreeLB 2": Candidate("FreeLB"),
         "Adv light": Candidate("Adv"),
-        "Adv light wide": Candidate("Adv", wide=True),
+        "Adv light wide": Candidate("Adv", lexicon="joined"),
         "RIFT light": Candidate("RIFT"),
         "Plain canonical": Candidate(canonical=2),
-        "Plain wide canonical": Candidate(canonical=2, wide=True),
+        "Plain wide canonical": Candidate(canonical=2, lexicon="joined"),
         "FreeLB 2 canonical": Candidate("FreeLB", canonical=2),
-        "FreeLB 2 wide canonical": Candidate("FreeLB", canonical=2, wide=True),
+        "FreeLB 2 wide canonical": Candidate("FreeLB", canonical=2, lexicon="joined"),
         "Adv light canonical": Candidate("Adv", canonical=2),
         "Plain canonical once": Candidate(canonical=1),
-        "Plain wide canonical once": Candidate(canonical=1, wide=True),
+        "Plain wide canonical once": Candidate(canonical=1, lexicon="joined"),
         "FreeLB 2 canonical once": Candidate("FreeLB", canonical=1),
-        "FreeLB 2 wide canonical once": Candidate("FreeLB", canonical=1, wide=True),
+        "FreeLB 2 wide canonical once": Candidate("FreeLB", canonical=1, lexicon="joined"),
         "Adv light canonical once": Candidate("Adv", canonical=1),
         "Plain spelt": Candidate(spelt=True),
         "Plain spelt canonical": Candidate(canonical=2, spelt=True),
-        "Plain spelt wide canonical": Candidate(canonical=2, spelt=True, wide=True),
-        "Plain spelt wide canonical once": Candidate(canonical=1, spelt=True, wide=True),
+        "Plain spelt wide canonical": Candidate(canonical=2, spelt=True, lexicon="joined"),
+        "Plain spelt wide canonical once": Candidate(canonical=1, spelt=True, lexicon="joined"),
         "FreeLB 2 spelt": Candidate("FreeLB", spelt=True),
-        "FreeLB 2 spelt wide canonical": Candidate("FreeLB", canonical=2, spelt=True, wide=True),
+        "FreeLB 2 spelt wide canonical": Candidate(
+            "FreeLB", canonical=2, spelt=True, lexicon="joined"
+        ),
         "Plain canonical apart 1.5": Candidate(canonical=2, apart=1.5),
-        "Plain wide canonical apart 1.5": Candidate(canonical=2, wide=True, apart=1.5),
+        "Plain wide canonical apart 1.5": Candidate(canonical=2, lexicon="joined", apart=1.5),
         "Plain spelt canonical apart 1.5": Candidate(canonical=2, spelt=True, apart=1.5),
         "Plain spelt wide canonical apart 1.5": Candidate(
-            canonical=2, spelt=True, wide=True, apart=1.5
+            canonical=2, spelt=True, lexicon="joined", apart=1.5
         ),
         "FreeLB 2 canonical apart 1.5": Candidate("FreeLB", canonical=2, apart=1.5),
         "FreeLB 2 canonical apart 1": Candidate("FreeLB", canonical=2, apart=1.0),
-        "FreeLB 2 wide canonical apart 1.5": Candidate("FreeLB", canonical=2, wide=True, apart=1.5),
-        "FreeLB 2 wide canonical apart 1": Candidate("FreeLB", canonical=2, wide=True, apart=1.0),
+        "FreeLB 2 wide canonical apart 1.5": Candidate(
+            "FreeLB", canonical=2, lexicon="joined", apart=1.5
+        ),
+        "FreeLB 2 wide canonical apart 1": Candidate(
+            "FreeLB", canonical=2, lexicon="joined", apart=1.0
+        ),
         "FreeLB 2 spelt canonical": Candidate("FreeLB", canonical=2, spelt=True),
         "FreeLB 2 spelt canonical apart 1.5": Candidate(
             "FreeLB", canonical=2, spelt=True, apart=1.5
         ),
         "FreeLB 2 spelt wide canonical apart 1.5": Candidate(
-            "FreeLB", canonical=2, spelt=True, wide=True, apart=1.5
+            "FreeLB", canonical=2, spelt=True, lexicon="joined", apart=1.5
         ),
         "FreeLB 2 spelt wide canonical apart 1": Candidate(
-            "FreeLB", canonical=2, spelt=True, wide=True, apart=1.0
+            "FreeLB", canonical=2, spelt=True, lexicon="joined", apart=1.0
         ),
-        "Adv light spelt wide canonical": Candidate("Adv", canonical=2, spelt=True, wide=True),
+        "Adv light spelt wide canonical": Candidate(
+            "Adv", canonical=2, spelt=True, lexicon="joined"
+        ),
         **_frequent("Plain", "Standard"),
         **_frequent("FreeLB 2", "FreeLB"),
         "Last quarter": Candidate(last_quarter=True),
@@ -135,13 +146,12 @@ def cells(setting: Setting) -> list[Cell]:
 
 def _rows(setting: Setting) -> tuple[str, ...]:
     """Return the candidates that there are files for."""
-    return tuple(row for row, one in CANDIDATES.items() if has_files(setting, one))
+    return tuple(row for row, one in CANDIDATES.items() if has_lexicon(setting, one))
 
 
-def has_files(setting: Setting, candidate: Candidate) -> bool:
-    """Whether the lexicon of a candidate is at hand."""
-    joined = setting.joined is not None or not candidate.wide
-    return joined and (setting.further is not None or not candidate.further)
+def has_lexicon(setting: Setting, candidate: Candidate) -> bool:
+    """Whether the lexicon of a candidate is at hand; its own may be the cached one."""
+    return candidate.lexicon == "own" or _lexicon(setting, candidate) is not None
 
 
 def train(setting: Setting, candidate: Candidate, task: str, seed: int) -> TrainConfig:
@@ -156,7 +166,9 @@ def train(setting: Setting, candidate: Candidate, task: str, seed: int) -> Train
             seed,
         ),
         substitutions=Substitutions(
-            lexicon=lexicon, freeze_premise=task == "snli", limit=16 if candidate.wide else 8
+            lexicon=lexicon,
+            freeze_premise=task == "snli",
+            limit=16 if candidate.lexicon == "joined" else 8,
         ),
         canonical=_canonical(candidate, lexicon),
         selection=Selection(by="hull_accuracy" if moved else "loss"),
@@ -164,9 +176,8 @@ def train(setting: Setting, candidate: Candidate, task: str, seed: int) -> Train
 
 
 def _lexicon(setting: Setting, candidate: Candidate) -> Path | None:
-    if candidate.further:
-        return setting.further
-    return setting.joined if candidate.wide else setting.lexicon
+    known = {"own": setting.lexicon, "joined": setting.joined, "further": setting.further}
+    return known[candidate.lexicon]
 
 
 def _objective(setting: Setting, candidate: Candidate) -> AnyObjective:

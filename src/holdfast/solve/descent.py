@@ -84,9 +84,7 @@ class Descent:
             image = g(point)
             with torch.set_grad_enabled(second_order):
                 slope = self._slope(at_least_float32(point) - at_least_float32(image))
-            (pulled,) = torch.autograd.grad(
-                image, point, slope.to(image.dtype), create_graph=second_order
-            )
+            pulled = _pulled(image, point, slope.to(image.dtype), second_order)
         with torch.set_grad_enabled(second_order):
             gradient = (slope - pulled).to(point.dtype)
             moved = torch.add(point, gradient, alpha=-self.step_size)
@@ -100,3 +98,13 @@ class Descent:
         sums = squares.sum(-1) if self.norm == "l2_token" else squares.flatten(1).sum(1)
         norms = (sums + _TINY).sqrt()
         return residual / norms.reshape(norms.shape + (1,) * (residual.ndim - norms.ndim))
+
+
+def _pulled(image: Tensor, point: Tensor, slope: Tensor, second_order: bool) -> Tensor:
+    """Return slope . d image / d point; zero where the image does not depend on the point."""
+    if not image.requires_grad:
+        return torch.zeros_like(point)
+    (found,) = torch.autograd.grad(
+        image, point, slope, create_graph=second_order, materialize_grads=True
+    )
+    return found

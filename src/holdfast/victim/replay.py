@@ -76,7 +76,7 @@ class Replay:
         return tensor.to(self._device, non_blocking=True)
 
     def _record(self, tokens: Tensor, lengths: Tensor) -> None:
-        """Record one shape; whatever the model does that cannot be recorded ends the attempts."""
+        """Record one shape; what cannot be recorded ends the attempts, a full card only for now."""
 
         def forward() -> Tensor:
             return self._forward(tokens, lengths)

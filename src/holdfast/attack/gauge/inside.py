@@ -9,19 +9,20 @@ from torch import Tensor
 from holdfast.adversary import attacking, look_up, run_on
 from holdfast.attack.core import Look
 from holdfast.attack.gauge.layout import choice_table, lay_out
-from holdfast.attack.gauge.rows import Laid, batches, model_inputs, rows_at_once, width_of
+from holdfast.attack.gauge.rows import Laid, batches, model_inputs, shape_of
 from holdfast.attack.goal import Floats, Targeted
 from holdfast.errors import InputError
 from holdfast.victim import ModelVictim
+
+CHOICES = 1024  # looked up at once: one of many tokens makes room for as many in all others
 
 
 def first_order(looks: Sequence[Look]) -> list[Floats]:
     """Return (positions, choices) of each text: how much the loss would grow, to first order."""
     victim, texts, found = opened(looks)
-    rows = rows_at_once(victim)
     with attacking(victim.model) as inner:
-        for group, (width,) in batches(texts, rows, lambda text: (width_of(text, rows),)):
-            batch = model_inputs(victim, group, rows, width)
+        for group, shape in batches(texts, lambda text: shape_of(victim, text)):
+            batch = model_inputs(victim, group, shape)
             vectors = look_up(inner, batch["input_ids"]).detach().requires_grad_()
             with torch.enable_grad():
                 value = goal_loss(inner, batch, group)(vectors)
@@ -42,16 +43,23 @@ def _gains(inner: torch.nn.Module, text: Laid, gradient: Tensor) -> Floats:
     tokens = [tuple(layout.begins[at] + np.arange(layout.counts[at])) for at in places]
     at_tokens, there = _gathered(tokens, gradient.device)
     slopes = (gradient[at_tokens] * there).sum(1)
-    choices = [choice for at in places for choice in layout.spelt[at]]
-    ids, there = _gathered(choices, gradient.device)
-    # a substitute that the tokenizer makes nothing of has no tokens, and the mean zero
-    means = (look_up(inner, ids).float() * there).sum(1) / there.sum(1).clamp_min(1)
+    means = _means(inner, [choice for at in places for choice in layout.spelt[at]])
     sizes = [len(layout.spelt[at]) for at in places]
     owners = torch.tensor(np.repeat(np.arange(len(places)), sizes), device=gradient.device)
     scores = (means * slopes[owners]).sum(1).double().cpu().numpy()
     for at, own in zip(places, np.split(scores, np.cumsum(sizes)[:-1]), strict=True):
         gains[at, : len(own)] = own - own[look.row[at]]
     return gains
+
+
+def _means(inner: torch.nn.Module, choices: Sequence[tuple[int, ...]]) -> Tensor:
+    """Return the mean vector of each choice; of one that has no tokens it is zero."""
+    device = next(inner.parameters()).device
+    found = []
+    for first in range(0, len(choices), CHOICES):
+        ids, there = _gathered(choices[first : first + CHOICES], device)
+        found.append((look_up(inner, ids).float() * there).sum(1) / there.sum(1).clamp_min(1))
+    return torch.cat(found)
 
 
 def _gathered(lists: Sequence[Sequence[int]], device: torch.device) -> tuple[Tensor, Tensor]:

@@ -14,16 +14,7 @@ from holdfast.adversary.hull import with_candidate_vectors
 from holdfast.attack.core import Look
 from holdfast.attack.gauge.inside import goal_loss, opened
 from holdfast.attack.gauge.layout import Ints, choice_table
-from holdfast.attack.gauge.rows import (
-    SLOTS,
-    Laid,
-    batches,
-    filled,
-    model_inputs,
-    rounded,
-    rows_at_once,
-    width_of,
-)
+from holdfast.attack.gauge.rows import Laid, Shape, batches, filled, model_inputs, shape_of
 from holdfast.attack.goal import Floats
 from holdfast.victim import ModelVictim
 
@@ -46,17 +37,16 @@ def hull_weights(looks: Sequence[Look], steps: int) -> list[Floats]:
     """Return (positions, choices): the weights at the end of the ascent, 1 on words that stay."""
     victim, texts, found = opened(looks)
     mixed = {text.number: _mixed(text) for text in texts}
-    rows, device = rows_at_once(victim), victim.model.device
-
-    def shape(text: Laid) -> tuple[int, ...]:
-        slots = mixed[text.number].candidates.shape[1]
-        return width_of(text, rows), rounded(slots, SLOTS, rows)
-
+    device = victim.model.device
     devices = [device] if device.type == "cuda" else []
+
+    def shape_for(text: Laid) -> Shape:
+        return shape_of(victim, text, slots=mixed[text.number].candidates.shape[1])
+
     with attacking(victim.model) as inner, torch.random.fork_rng(devices), torch.no_grad():
-        for group, (width, slots) in batches(texts, rows, shape):
+        for group, shape in batches(texts, shape_for):
             own = [mixed[text.number] for text in group]
-            batch = with_candidate_vectors(inner, _inputs(victim, own, (rows, width, slots)))
+            batch = with_candidate_vectors(inner, _inputs(victim, own, shape))
             embeds, loss = look_up(inner, batch["input_ids"]), goal_loss(inner, batch, group)
             state = ascend(HULL, loss, embeds, batch, steps, start=_start(own, batch))
             weights = HULL.weights(state, batch).double().cpu().numpy()
@@ -89,13 +79,11 @@ def _single(text: Laid, at: int) -> list[int]:
     return [now, *(n for n, ids in spelt if len(ids) == 1 and n != now)]
 
 
-def _inputs(
-    victim: ModelVictim, mixed: Sequence[Mixed], shape: tuple[int, int, int]
-) -> dict[str, Tensor]:
-    rows, width, _ = shape
+def _inputs(victim: ModelVictim, mixed: Sequence[Mixed], of: Shape) -> dict[str, Tensor]:
+    shape = (of.rows, of.width, of.slots)
     mask = filled([one.mask for one in mixed], shape)
     mask[:, :, 0] = True  # padding, too, is what it is
-    return model_inputs(victim, [one.text for one in mixed], rows, width) | {
+    return model_inputs(victim, [one.text for one in mixed], of) | {
         CANDIDATES: filled([one.candidates for one in mixed], shape).to(victim.model.device),
         CANDIDATE_MASK: mask.to(victim.model.device),
     }
@@ -107,13 +95,11 @@ def _start(mixed: Sequence[Mixed], batch: dict[str, Tensor]) -> Tensor:
     whole = torch.zeros(*mask.shape, 4, device=mask.device)
     for row, one in enumerate(mixed):
         tokens, slots = one.mask.shape
-        alone = {name: batch[name][row : row + 1, :tokens, :slots] for name in _MIXED}
+        own = (slice(row, row + 1), slice(tokens), slice(slots))
+        alone = {name: batch[name][own] for name in (CANDIDATES, CANDIDATE_MASK)}
         torch.manual_seed(one.text.look.seed)
         whole[row, :tokens, :slots] = HULL.start(mask, alone)[0]
     return whole
-
-
-_MIXED = (CANDIDATES, CANDIDATE_MASK)
 
 
 def _table(mixed: Mixed, weights: Floats) -> Floats:

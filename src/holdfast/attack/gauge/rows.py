@@ -18,9 +18,10 @@ from holdfast.attack.gauge.layout import Ints, Layout
 from holdfast.implicit import connected
 from holdfast.victim import ModelVictim
 
-ROWS = 16  # of a batch on a GPU
-WIDTH, SLOTS = 16, 8
-"""Tokens of a row, and candidates of a token, are multiples of these where rows share a batch."""
+ROWS = 16  # of a batch on a GPU, at most
+TOKENS, CANDIDATES = 4096, 32768  # of a batch, at most: wide rows, or many candidates, are fewer
+SLOTS = 8
+"""The candidates of a token are padded to a multiple of it where rows share a batch."""
 
 
 class Laid(NamedTuple):
@@ -31,36 +32,42 @@ class Laid(NamedTuple):
     layout: Layout
 
 
-def rows_at_once(victim: ModelVictim) -> int:
-    """Return how many texts share a batch.
+class Shape(NamedTuple):
+    """Of a batch."""
 
-    One, if more would gain nothing or meddle with each other: on a CPU, and in a connected model,
-    whose solves go on until all rows are done.
+    rows: int
+    width: int
+    slots: int
+    full: bool
+    """Whether a text fills its row: where all do, libraries leave the mask out and so compute
+    otherwise."""
+
+
+def shape_of(victim: ModelVictim, text: Laid, slots: int = 1) -> Shape:
+    """Return the shape in which a text is measured; `slots` are the candidates of a token.
+
+    It has a batch to itself where more would gain nothing or meddle with it: on a CPU, and in a
+    connected model, whose solves go on until all rows are done.
     """
-    alone = victim.model.device.type == "cpu" or connected(victim.model) is not None
-    return 1 if alone else ROWS
-
-
-def width_of(text: Laid, rows: int) -> int:
-    """Return the tokens of a row, padding included."""
-    return rounded(len(text.layout.ids), WIDTH, rows)
-
-
-def rounded(count: int, multiple: int, rows: int) -> int:
-    """Return the size of an array of a text; alone it has its own."""
-    return count if rows == 1 else -(-count // multiple) * multiple
+    length = len(text.layout.ids)
+    if victim.model.device.type != "cuda" or connected(victim.model) is not None:
+        return Shape(1, length, slots, full=True)
+    width = int(victim.shape.widths(np.array([length]))[0])
+    slots = 1 if slots == 1 else -(-slots // SLOTS) * SLOTS
+    rows = max(1, min(ROWS, TOKENS // width, CANDIDATES // (width * slots)))
+    return Shape(rows, width, slots, full=length == width)
 
 
 def batches(
-    texts: Sequence[Laid], rows: int, shape: Callable[[Laid], tuple[int, ...]]
-) -> Iterator[tuple[list[Laid], tuple[int, ...]]]:
-    """Yield texts of one shape together, so many at most, and their shape."""
-    alike: dict[tuple[int, ...], list[Laid]] = {}
+    texts: Sequence[Laid], shape: Callable[[Laid], Shape]
+) -> Iterator[tuple[list[Laid], Shape]]:
+    """Yield texts of one shape together, as many as it has rows, and the shape."""
+    alike: dict[Shape, list[Laid]] = {}
     for text in texts:
         alike.setdefault(shape(text), []).append(text)
     for of, group in alike.items():
-        for first in range(0, len(group), rows):
-            yield group[first : first + rows], of
+        for first in range(0, len(group), of.rows):
+            yield group[first : first + of.rows], of
 
 
 def filled(rows: Sequence[NDArray[np.generic]], shape: tuple[int, ...], fill: int = 0) -> Tensor:
@@ -72,15 +79,12 @@ def filled(rows: Sequence[NDArray[np.generic]], shape: tuple[int, ...], fill: in
     return torch.from_numpy(whole)
 
 
-def model_inputs(
-    victim: ModelVictim, texts: Sequence[Laid], rows: int, width: int
-) -> dict[str, Tensor]:
+def model_inputs(victim: ModelVictim, texts: Sequence[Laid], of: Shape) -> dict[str, Tensor]:
     """Return what the model reads of these texts."""
-    shape, device = (rows, width), victim.model.device
-    padding: int = victim.tokenizer.pad_token_id or 0
+    shape, device = (of.rows, of.width), victim.model.device
     ids = [text.layout.ids for text in texts]
     batch = {
-        "input_ids": filled(ids, shape, padding).to(device),
+        "input_ids": filled(ids, shape, victim.shape.padding).to(device),
         "attention_mask": filled([np.ones_like(row) for row in ids], shape).to(device),
     }
     if "token_type_ids" in victim.tokenizer.model_input_names:
