@@ -71,11 +71,7 @@ def gpu(monkeypatch):
     return choose
 
 
-@GAUGES
-@pytest.mark.parametrize("goal", [Untargeted(), Targeted(0)], ids=["away", "towards"])
-@pytest.mark.parametrize("family", ["bert", "roberta", "distilbert", "gpt2", "t5"])
-def test_side_by_side_is_measured_what_is_measured_alone(gauge, goal, family, gpu) -> None:
-    looks = looks_at(tiny(family), goal=goal)
+def check_as_alone(gauge, looks, gpu) -> None:
     alone = [gauge.measure([one])[0] for one in looks]
     gpu()
     for one, other in zip(gauge.measure(looks), alone, strict=True):
@@ -83,14 +79,16 @@ def test_side_by_side_is_measured_what_is_measured_alone(gauge, goal, family, gp
 
 
 @GAUGES
+@pytest.mark.parametrize("goal", [Untargeted(), Targeted(0)], ids=["away", "towards"])
+@pytest.mark.parametrize("family", ["bert", "roberta", "distilbert", "gpt2", "t5"])
+def test_side_by_side_is_measured_what_is_measured_alone(gauge, goal, family, gpu) -> None:
+    check_as_alone(gauge, looks_at(tiny(family), goal=goal), gpu)
+
+
+@GAUGES
 def test_pairs_keep_their_types_side_by_side(gauge, gpu) -> None:
-    looks = looks_at(
-        tiny(), [("a bad film", "the film was good"), ("a film", "good"), ("bad", "a")]
-    )
-    alone = [gauge.measure([one])[0] for one in looks]
-    gpu()
-    for one, other in zip(gauge.measure(looks), alone, strict=True):
-        np.testing.assert_allclose(one, other, atol=2e-4)
+    pairs = [("a bad film", "the film was good"), ("a film", "good"), ("bad", "a")]
+    check_as_alone(gauge, looks_at(tiny(), pairs), gpu)
 
 
 @GAUGES
