@@ -4,14 +4,17 @@
 with the same random seed in each run." Seven methods, five tasks, two sizes. Rows that the paper
 does not have are run beside its own: EX-BERT, the same equation really solved, and the theta form.
 In the paper's own numbers 500 examples make BERT look more robust than all of them (36.5 against
-35.1): the second table, with clean and paired accuracy, tells whether a row knows its task at all.
+35.1): the second table, with clean and paired accuracy, tells whether a row knows its task at all,
+and the last two which task.
 """
 
-from holdfast.reproduce.cell import Cell
+from collections.abc import Iterator, Sequence
+
+from holdfast.reproduce.cell import Cell, name_of
 from holdfast.reproduce.imbert import CHOICES, METHODS, TASKS, Method, cells_of, task_places
 from holdfast.reproduce.recipe import Choice, Reproduction
 from holdfast.reproduce.setting import Setting
-from holdfast.reproduce.table import Place
+from holdfast.reproduce.table import Place, Source
 
 SIZES = (1000, 500)
 METHOD_ROWS = (
@@ -20,6 +23,7 @@ METHOD_ROWS = (
     *("EX-BERT", "IM-BERT solved", "Theta"),  # not in the paper
 )
 SHORT = ("BERT", "IM-BERT T=5")
+TITLES = {"sst2": "SST-2", "qqp": "QQP", "qnli": "QNLI", "mnli": "MNLI", "rte": "RTE"}
 
 
 def _rows(methods: tuple[str, ...], size: int) -> list[tuple[str, Method]]:
@@ -38,10 +42,19 @@ def cells(setting: Setting) -> list[Cell]:
 
 
 def places(setting: Setting) -> list[Place]:
-    """Return the six tasks, their mean, and clean, paired and PWWS beside them."""
+    """Return the six tasks, their mean, clean, paired and PWWS beside them, and these by task."""
     tasks = setting.tasks(TASKS, ("sst2",))
     rows = [row for size in SIZES for row, _ in _rows(METHOD_ROWS, size)]
-    return [place for row in rows for place in task_places(row, tasks)]
+    return [place for row in rows for place in (*task_places(row, tasks), *_by_task(row, tasks))]
+
+
+def _by_task(row: str, tasks: Sequence[str]) -> Iterator[Place]:
+    model = name_of(row)
+    for task in tasks:
+        clean = Source(model, task, "accuracy")
+        attacked = Source(model, task, "accuracy_under_attack", attack="pwws_rift")
+        yield Place(row, TITLES[task], (clean,), table="Clean, by task")
+        yield Place(row, TITLES[task], (attacked,), table="Under PWWS, by task")
 
 
 REPRODUCTION = Reproduction(
