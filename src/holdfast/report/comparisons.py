@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from holdfast.report.cells import Cells
 from holdfast.report.columns import full_heading
 from holdfast.report.content import Block, Finding, Findings, Reach, Section
+from holdfast.report.encoders import without_encoder
 from holdfast.report.numbers import joined
 from holdfast.report.scores import Column
 from holdfast.statistics import Comparison, compare_all
@@ -19,7 +20,7 @@ def reference_model(models: Sequence[str], asked: str | None = None) -> str | No
     """Return the model the others are compared with: as asked, else a plain one, else the first."""
     if asked in models:
         return asked
-    lower = {model.lower(): model for model in reversed(models)}
+    lower = {without_encoder(model).lower(): model for model in reversed(models)}
     named = (lower[name] for name in PLAIN if name in lower)
     return next(named, models[0] if models else None)
 

@@ -19,6 +19,7 @@ from holdfast.report.columns import all_columns, base_tasks
 from holdfast.report.comparisons import comparisons, reference_model
 from holdfast.report.constant import constant_models
 from holdfast.report.content import Content, Section
+from holdfast.report.encoders import named_by_encoder
 from holdfast.report.features import features
 from holdfast.report.honesty import alerts
 from holdfast.report.inside import inside
@@ -71,7 +72,9 @@ def report(
     if not found.records:
         told = f"; {found.problems[0]}" if found.problems else "."
         raise InputError(f"There is no record to report on{told}")
-    parts = _Building(sound(found), tuple(published or ()), title, reference, examples)
+    parts = _Building(
+        named_by_encoder(sound(found)), tuple(published or ()), title, reference, examples
+    )
     return Report(parts.content())
 
 
@@ -189,7 +192,7 @@ def write_report(
 ) -> list[Path]:
     """Write the page, its twin with its drawings, the rows as CSV and a model card."""
     made = report(found, published, title=title, reference=reference, examples=examples)
-    records = [record for _, record in sound(found).records]
+    records = [record for _, record in named_by_encoder(sound(found)).records]
     files = {
         PAGE: made.html(),
         TWIN: made.markdown(),
