@@ -45,6 +45,8 @@ class Report:
     """What the records say, in two forms."""
 
     content: Content
+    records: tuple[RunRecord, ...]
+    """What it was made of: as far as records make sense, under the names it gives them."""
 
     def html(self) -> str:
         """Return one page that needs no network and no other file."""
@@ -72,10 +74,9 @@ def report(
     if not found.records:
         told = f"; {found.problems[0]}" if found.problems else "."
         raise InputError(f"There is no record to report on{told}")
-    parts = _Building(
-        named_by_encoder(sound(found)), tuple(published or ()), title, reference, examples
-    )
-    return Report(parts.content())
+    read = named_by_encoder(sound(found))
+    parts = _Building(read, tuple(published or ()), title, reference, examples)
+    return Report(parts.content(), tuple(record for _, record in read.records))
 
 
 @dataclass(frozen=True)
@@ -192,12 +193,11 @@ def write_report(
 ) -> list[Path]:
     """Write the page, its twin with its drawings, the rows as CSV and a model card."""
     made = report(found, published, title=title, reference=reference, examples=examples)
-    records = [record for _, record in named_by_encoder(sound(found)).records]
     files = {
         PAGE: made.html(),
         TWIN: made.markdown(),
-        ROWS: to_csv(records),
-        CARD: model_card_section(records),
+        ROWS: to_csv(made.records),
+        CARD: model_card_section(made.records),
     }
     files |= {f"{FIGURES}/{file_name(f)}.svg": f.sketch.svg for f in made.content.figures}
     try:

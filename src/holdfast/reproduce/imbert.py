@@ -167,6 +167,16 @@ def advglue(row: str, task: str, group: str = "", metric: str = "accuracy") -> S
     return Source(name_of(row), f"advglue/{task}", metric, group=group)
 
 
+def clean(row: str, task: str) -> Source:
+    """Return the accuracy on a task's texts as they are."""
+    return Source(name_of(row), task, "accuracy")
+
+
+def under_pwws(row: str, task: str) -> Source:
+    """Return what PWWS leaves of it."""
+    return Source(name_of(row), task, "accuracy_under_attack", attack="pwws_rift")
+
+
 def task_places(row: str, tasks: Sequence[str]) -> Iterator[Place]:
     """Yield a row of Tables 1 and 2: six tasks, their mean, and what the paper does not report."""
     for column, part in COLUMNS.items():
@@ -180,16 +190,12 @@ def task_places(row: str, tasks: Sequence[str]) -> Iterator[Place]:
 def beside(row: str, tasks: Sequence[str]) -> Iterator[Place]:
     """Yield what the paper does not report: means over the tasks that were run."""
     names = [part for task in tasks for part in parts(task)]
-    model = name_of(row)
-    clean = tuple(Source(model, task, "accuracy") for task in tasks)
-    attacked = tuple(
-        Source(model, task, "accuracy_under_attack", attack="pwws_rift") for task in tasks
-    )
     paired = tuple(advglue(row, part, metric="paired_accuracy") for part in names)
-    yield Place(row, "clean", clean, table=UNREPORTED)
+    inside = tuple(white_box(name_of(row), task) for task in tasks)
+    yield Place(row, "clean", tuple(clean(row, task) for task in tasks), table=UNREPORTED)
     yield Place(row, "AdvGLUE paired", paired, table=UNREPORTED)
-    yield Place(row, "under PWWS", attacked, table=UNREPORTED)
-    yield Place(row, "white box", tuple(white_box(model, t) for t in tasks), table=UNREPORTED)
+    yield Place(row, "under PWWS", tuple(under_pwws(row, t) for t in tasks), table=UNREPORTED)
+    yield Place(row, "white box", inside, table=UNREPORTED)
 
 
 def flops(connection: Connection | None, shape: Shape) -> float:

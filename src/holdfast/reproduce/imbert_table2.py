@@ -10,11 +10,20 @@ and the last two which task.
 
 from collections.abc import Iterator, Sequence
 
-from holdfast.reproduce.cell import Cell, name_of
-from holdfast.reproduce.imbert import CHOICES, METHODS, TASKS, Method, cells_of, task_places
+from holdfast.reproduce.cell import Cell
+from holdfast.reproduce.imbert import (
+    CHOICES,
+    METHODS,
+    TASKS,
+    Method,
+    cells_of,
+    clean,
+    task_places,
+    under_pwws,
+)
 from holdfast.reproduce.recipe import Choice, Reproduction
 from holdfast.reproduce.setting import Setting
-from holdfast.reproduce.table import Place, Source
+from holdfast.reproduce.table import Place
 
 SIZES = (1000, 500)
 METHOD_ROWS = (
@@ -49,12 +58,9 @@ def places(setting: Setting) -> list[Place]:
 
 
 def _by_task(row: str, tasks: Sequence[str]) -> Iterator[Place]:
-    model = name_of(row)
     for task in tasks:
-        clean = Source(model, task, "accuracy")
-        attacked = Source(model, task, "accuracy_under_attack", attack="pwws_rift")
-        yield Place(row, TITLES[task], (clean,), table="Clean, by task")
-        yield Place(row, TITLES[task], (attacked,), table="Under PWWS, by task")
+        yield Place(row, TITLES[task], (clean(row, task),), table="Clean, by task")
+        yield Place(row, TITLES[task], (under_pwws(row, task),), table="Under PWWS, by task")
 
 
 REPRODUCTION = Reproduction(

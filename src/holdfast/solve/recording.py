@@ -3,7 +3,7 @@
 A recording holds kernels and no decisions: while it is made, nothing may look at a number.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, TypeVar
@@ -51,6 +51,28 @@ def record(
     finally:
         torch.cuda.set_stream(before)  # a recording that breaks off leaves its own behind
     return graph, found
+
+
+class Attempts:
+    """Whether recordings are tried, and of which shape not yet again.
+
+    What cannot be recorded ends the attempts for good, a full card only for now: other processes
+    may fill it, and leave it.
+    """
+
+    def __init__(self, *, possible: bool = True) -> None:
+        self.possible = possible
+        self._again_at: dict[Hashable, int] = {}
+
+    def due(self, shape: Hashable, seen: int) -> bool:
+        """Whether a shape that has come so often may be tried."""
+        return self.possible and seen >= self._again_at.get(shape, 0)
+
+    def broke_off(self, shape: Hashable, error: RuntimeError, *, again_at: int) -> str:
+        """Note a failure and return how it is told; `again_at`: how often the shape must come."""
+        self.possible = no_room(error)
+        self._again_at[shape] = again_at
+        return f"{', for now' if self.possible else ''} ({reason(error)})."
 
 
 def no_room(error: BaseException) -> bool:

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel
 
 from holdfast.implicit import connected
-from holdfast.solve.recording import no_room, reason, record
+from holdfast.solve.recording import Attempts, record
 from holdfast.train.config import Optimisation
 
 Shape = tuple[tuple[str, tuple[int, ...]], ...]
@@ -80,24 +80,22 @@ class Recorder:
         self._recorded: dict[Shape, Recording] = {}
         self._seen: Counter[Shape] = Counter()
         self._pool: Any = None
-        self._possible = True
-        self._later: Counter[Shape] = Counter()
-        """Shapes that found no memory, and how often they must have come before the next try."""
+        self._attempts = Attempts()
 
     def __call__(self, inputs: Inputs) -> Step:
         """Take one step; the gradients of all parameters must be none before."""
         shape = tuple((name, tuple(tensor.shape)) for name, tensor in inputs.items())
         self._seen[shape] += 1
-        due = self._seen[shape] > max(1, self._later[shape])
-        wanted = self._possible and due and len(self._recorded) < SHAPES
-        if shape not in self._recorded and wanted:  # one that comes once is not worth recording
+        often = self._seen[shape] > 1  # one that comes once is not worth recording
+        wanted = often and self._attempts.due(shape, self._seen[shape])
+        if shape not in self._recorded and wanted and len(self._recorded) < SHAPES:
             self._record(shape, inputs)
         if shape in self._recorded:
             return self._recorded[shape].play(inputs)
         return self._take(inputs)
 
     def _record(self, shape: Shape, inputs: Inputs) -> None:
-        """Record one shape; whatever a step does that cannot be recorded ends the attempts."""
+        """Record one shape, if that can be done."""
         held = {name: tensor.clone() for name, tensor in inputs.items()}
         self._pool = self._pool or torch.cuda.graph_pool_handle()
         try:
@@ -113,10 +111,9 @@ class Recorder:
             self._forget_gradients()
 
     def _break_off(self, shape: Shape, error: RuntimeError) -> None:
-        self._possible = no_room(error)  # other processes may fill the card, and leave it
-        self._later[shape] = 2 * self._seen[shape]
-        told = "The step cannot be recorded on the GPU and runs as it is%s (%s)."
-        _log.warning(told, ", for now" if self._possible else "", reason(error))
+        again_at = 2 * self._seen[shape] + 1
+        told = self._attempts.broke_off(shape, error, again_at=again_at)
+        _log.warning("The step cannot be recorded on the GPU and runs as it is%s", told)
         if not self._recorded:
             self._pool = None  # of a recording that there is none of
         _free_generator()

@@ -16,7 +16,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from holdfast.solve.recording import no_room, reason, record, recording
+from holdfast.solve.recording import Attempts, record, recording
 
 Forward = Callable[[Tensor, Tensor], Tensor]
 
@@ -44,27 +44,27 @@ class Replay:
 
     def __init__(self, forward: Forward, device: torch.device, *, possible: bool) -> None:
         """Take the forward pass; `possible`: it may be recorded, unless a trial shows otherwise."""
-        self._forward, self._device, self._possible = forward, device, possible
+        self._forward, self._device = forward, device
+        self._attempts = Attempts(possible=possible)
         self._recorded: dict[tuple[int, ...], Recorded] = {}
         self._seen: Counter[tuple[int, ...]] = Counter()
         self._pool: Any = None
-        self._later: Counter[tuple[int, ...]] = Counter()
-        """Shapes that found no memory, and how often they must have come before the next try."""
 
     def __call__(self, tokens: Tensor, lengths: Tensor) -> Tensor:
         """Return the answers for a batch in pinned memory, before they are computed."""
         with torch.cuda.device(self._device):
             shape = tuple(tokens.shape)
-            if not self._seen and self._possible:
+            if not self._seen and self._attempts.possible:
                 # in which a connection may warn: nothing is looked at later
                 self._forward(self._moved(tokens), self._moved(lengths))
             self._seen[shape] += 1
-            wanted = self._possible and self._seen[shape] >= max(WORTH, self._later[shape])
+            often = self._seen[shape] >= WORTH
+            wanted = often and self._attempts.due(shape, self._seen[shape])
             if shape not in self._recorded and wanted:
                 self._record(tokens.to(self._device), lengths.to(self._device))
             if shape not in self._recorded:
                 # as it will be recorded: a text must run the same way every time
-                with recording() if self._possible else nullcontext():
+                with recording() if self._attempts.possible else nullcontext():
                     return self._forward(self._moved(tokens), self._moved(lengths))
             recorded = self._recorded[shape]
             recorded.tokens.copy_(tokens, non_blocking=True)
@@ -76,19 +76,19 @@ class Replay:
         return tensor.to(self._device, non_blocking=True)
 
     def _record(self, tokens: Tensor, lengths: Tensor) -> None:
-        """Record one shape; what cannot be recorded ends the attempts, a full card only for now."""
+        """Record one shape, if that can be done."""
 
         def forward() -> Tensor:
             return self._forward(tokens, lengths)
 
+        shape = tuple(tokens.shape)
         self._pool = self._pool or torch.cuda.graph_pool_handle()
         try:
             graph, answers = record(forward, self._pool, warm_up=forward)
         except RuntimeError as error:
             # shapes that were recorded stay so: a text must run the same way every time
-            self._possible = no_room(error)  # other processes may fill the card, and leave it
-            self._later[tuple(tokens.shape)] = 2 * self._seen[tuple(tokens.shape)]
-            told = "The model cannot be recorded on the GPU and runs as it is%s (%s)."
-            _log.info(told, ", for now" if self._possible else "", reason(error))
+            again_at = 2 * self._seen[shape]
+            told = self._attempts.broke_off(shape, error, again_at=again_at)
+            _log.info("The model cannot be recorded on the GPU and runs as it is%s", told)
         else:
-            self._recorded[tuple(tokens.shape)] = Recorded(graph, tokens, lengths, answers)
+            self._recorded[shape] = Recorded(graph, tokens, lengths, answers)
