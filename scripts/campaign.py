@@ -41,6 +41,16 @@ class Study:
     """Cells of other tasks are left for another time."""
     development: bool = False
     """Whether it is measured on held-out training examples, to choose by."""
+    rate: float = 1.0
+    """How many times the encoder's learning rate it trains with."""
+
+    def budget_for(self, model: str) -> Budget:
+        """Return what it runs of its protocol with an encoder."""
+        return dataclasses.replace(self.budget, learning_rate=self.rate * MODELS[model])
+
+    def faster(self, rate: float) -> "Study":
+        """Return the same with a learning rate so many times as high, under a name of its own."""
+        return dataclasses.replace(self, name=f"{self.name}-x{rate:g}", rate=rate)
 
 
 def cut(**changes: Any) -> Budget:
@@ -54,7 +64,7 @@ STRONGEST = {
     "imdb": {"train": 4000, "epochs": 3, "batch_size": 32, "attacked": 100},
     "snli": {"train": 12000, "epochs": 2, "batch_size": 48, "attacked": 200},
 }
-STUDIES = {
+BASE = {
     study.name: study
     for study in (
         Study(
@@ -119,6 +129,9 @@ STUDIES = {
         ),
     )
 }
+FASTER = [BASE[name].faster(4) for name in ("imbert-sst2", "imbert-low-resource")]
+"""Connected models are other models: the rate that suits the plain one need not suit them."""
+STUDIES = {**BASE, **{study.name: study for study in FASTER}}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -152,7 +165,7 @@ def order_of(text: str) -> Order:
 def setting_of(study: Study, model: str, options: argparse.Namespace) -> Setting:
     """Return what a study runs with."""
     wanted = Wanted(
-        budget=dataclasses.replace(study.budget, learning_rate=MODELS[model]),
+        budget=study.budget_for(model),
         output=options.output / model / study.name,
         model=str(options.models / model),
         data=options.development if study.development else options.data,

@@ -115,7 +115,7 @@ def setting_of(study: Study, model: str) -> Setting:
         model=model,
         output=Path("runs"),
         shape=SHAPES[model],
-        budget=dataclasses.replace(study.budget, learning_rate=MODELS[model]),
+        budget=study.budget_for(model),
         data=Path("data"),
         joined=Path("data/substitutions/joined_neighbors.json"),
         further=Path("data/substitutions/further_neighbors.json"),

@@ -36,6 +36,16 @@ def test_an_order_names_model_study_seeds_and_rows():
         order_of("bert:imbert-sst2:0")
 
 
+def test_a_faster_study_is_another_study_with_a_higher_rate():
+    import campaign
+
+    slow, fast = (campaign.STUDIES[f"imbert-sst2{ending}"] for ending in ("", "-x4"))
+    for model, rate in campaign.MODELS.items():
+        assert slow.budget_for(model).learning_rate == rate
+        assert fast.budget_for(model).learning_rate == 4 * rate
+    assert dataclasses.replace(fast, name=slow.name, rate=slow.rate) == slow
+
+
 def test_a_cell_that_is_ordered_twice_is_run_once(monkeypatch, tmp_path):
     """Two processes in one folder would spoil each other's files."""
     import campaign

@@ -64,9 +64,11 @@ def _one_round(
         worker.start()
     for worker in workers:
         worker.join(None if until is None else max(0.0, until - time.monotonic()))
-        if worker.is_alive():
-            worker.kill()
-            worker.join()
+    late = [worker for worker in workers if worker.is_alive()]
+    for worker in late:  # all of them before any is waited for: on a shared card one that is killed
+        worker.kill()  # breaks what the others run, and each would say so at length
+    for worker in late:
+        worker.join()
     return dict(took), sorted(full)
 
 
