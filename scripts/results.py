@@ -105,8 +105,21 @@ def unpack(file: Path, folder: Path) -> None:
 
 @cache
 def records_of(studies: str, model: str) -> tuple[RunRecord, ...]:
-    """Return the published records of a study, or of several: `one+other`."""
-    return tuple(r for name in studies.split("+") for r in read_collection(file_of(name, model)))
+    """Return the published records of a study, or of several: `one+other`.
+
+    Beside others a model of a faster study says so in its name: `BERT x4`.
+    """
+    names = studies.split("+")
+    return tuple(
+        record if len(names) == 1 else marked(record, STUDIES[name].rate)
+        for name in names
+        for record in read_collection(file_of(name, model))
+    )
+
+
+def marked(record: RunRecord, rate: float) -> RunRecord:
+    """Return a record whose model's name tells a rate that is not its encoder's own."""
+    return record if rate == 1 else dataclasses.replace(record, model=f"{record.model} x{rate:g}")
 
 
 def setting_of(study: Study, model: str) -> Setting:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.data import Example
-from holdfast.record import Metric, RunRecord, read_record
+from holdfast.record import Metric, RunRecord, read_record, write_collection
 from holdfast.reproduce import Setting
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -170,3 +170,17 @@ def test_a_model_is_timed_alone_and_its_time_is_published(tmp_path):
     assert beside.metric("latency_ms") is None
     assert newer(published, beside) is published
     assert newer(beside, published) is published
+
+
+def test_beside_others_a_model_of_a_faster_study_says_so(tmp_path, monkeypatch):
+    import results
+
+    for study in ("imbert-sst2", "imbert-sst2-x4"):
+        record = RunRecord(kind="training", model="BERT", task="sst2", seed=0, config={})
+        write_collection([record], tmp_path / study / "e5-small.records.jsonl.gz")
+    monkeypatch.setattr(results, "RESULTS", tmp_path)
+    alone, both = (
+        [record.model for record in results.records_of(studies, "e5-small")]
+        for studies in ("imbert-sst2-x4", "imbert-sst2+imbert-sst2-x4")
+    )
+    assert (alone, both) == (["BERT"], ["BERT", "BERT x4"])
