@@ -140,20 +140,22 @@ def setting_of(study: Study, model: str) -> Setting:
 
 def grids(reproduction: str, study: str, model: str) -> tuple[Grid, ...]:
     """Return the tables of a reproduction with what was measured."""
-    shelf = Shelf(records_of(study, model))
-    setting = setting_of(STUDIES[study.partition("+")[0]], model)
-    found = grids_of(REPRODUCTIONS[reproduction], setting, shelf)
-    return tuple(cut for grid in found if (cut := measured(grid)).entries)
+    shelf, first = Shelf(records_of(study, model)), STUDIES[study.partition("+")[0]]
+    found = grids_of(REPRODUCTIONS[reproduction], setting_of(first, model), shelf)
+    return tuple(part for grid in found if (part := measured(grid, beside=first.rate != 1)).entries)
 
 
-def measured(grid: Grid) -> Grid:
+def measured(grid: Grid, *, beside: bool) -> Grid:
     """Return a table's rows of which something was measured; by a formula alone is not enough.
 
-    A table of costs that nobody timed has no column for it.
+    A table of costs that nobody timed has no column for it, and one `beside` another, at another
+    rate, none that nobody measured.
     """
     rows = {e.row for e in grid.entries if e.measured is not None and not e.computed}
-    timed = {e.column for e in grid.entries if e.measured is not None}
-    left_out = {"latency"} - timed if grid.title == COST else set()
+    columns = {e.column for e in grid.entries if e.row in rows}
+    known = {e.column for e in grid.entries if e.measured is not None and e.row in rows}
+    may_go = columns if beside else {"latency"} if grid.title == COST else set()
+    left_out = may_go - known
     entries = (e for e in grid.entries if e.row in rows and e.column not in left_out)
     return dataclasses.replace(grid, entries=tuple(entries))
 
