@@ -148,16 +148,16 @@ def grids(reproduction: str, study: str, model: str) -> tuple[Grid, ...]:
 def measured(grid: Grid, *, beside: bool) -> Grid:
     """Return a table's rows of which something was measured; by a formula alone is not enough.
 
-    A table of costs that nobody timed has no column for it, and one `beside` another, at another
-    rate, none that nobody measured.
+    A table of costs has no column that nobody measured, nor has one `beside` another, at another
+    rate; the others show what is missing.
     """
     rows = {e.row for e in grid.entries if e.measured is not None and not e.computed}
-    columns = {e.column for e in grid.entries if e.row in rows}
-    known = {e.column for e in grid.entries if e.measured is not None and e.row in rows}
-    may_go = columns if beside else {"latency"} if grid.title == COST else set()
-    left_out = may_go - known
-    entries = (e for e in grid.entries if e.row in rows and e.column not in left_out)
-    return dataclasses.replace(grid, entries=tuple(entries))
+    shown = [e for e in grid.entries if e.row in rows]
+    known = {e.column for e in shown if e.measured is not None}
+    cut = beside or grid.title == COST
+    return dataclasses.replace(
+        grid, entries=tuple(e for e in shown if e.column in known or not cut)
+    )
 
 
 def table_block(reproduction: str, study: str, model: str) -> Iterator[str]:
