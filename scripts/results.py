@@ -18,6 +18,7 @@ from pathlib import Path
 from campaign import MODELS, STUDIES, Study
 from latency import ALONE
 from over_tasks import over_tasks
+from own_rate import at_own_rate, rates_table
 
 from holdfast.evaluate.comparing import Finding, findings
 from holdfast.record import RunRecord, find_records, read_collection, write_collection, write_record
@@ -40,7 +41,7 @@ SHAPES = {
 }
 BESIDE = "Latency is left out: other processes ran on the card."
 BLOCK = re.compile(
-    r"(?P<head><!-- (?P<kind>table|against|runs) (?P<what>[^>]*?) -->\n)"
+    r"(?P<head><!-- (?P<kind>table|against|rates|runs) (?P<what>[^>]*?) -->\n)"
     r".*?(?P<end><!-- end -->)",
     re.DOTALL,
 )
@@ -107,14 +108,24 @@ def unpack(file: Path, folder: Path) -> None:
 def records_of(studies: str, model: str) -> tuple[RunRecord, ...]:
     """Return the published records of a study, or of several: `one+other`.
 
-    Beside others a model of a faster study says so in its name: `BERT x4`.
+    Beside others a model of a faster study says so in its name: `BERT x4`. Of `one|faster` each
+    model is there once, at the rate that suits it.
     """
+    if "|" in studies:
+        return at_own_rate(tried(studies, model))
     names = studies.split("+")
     return tuple(
         record if len(names) == 1 else marked(record, STUDIES[name].rate)
         for name in names
         for record in read_collection(file_of(name, model))
     )
+
+
+def tried(studies: str, model: str) -> dict[float, tuple[RunRecord, ...]]:
+    """Return learning rate to records, of studies that differ in nothing else: `one|faster`."""
+    return {
+        STUDIES[name].rate * MODELS[model]: records_of(name, model) for name in studies.split("|")
+    }
 
 
 def marked(record: RunRecord, rate: float) -> RunRecord:
@@ -140,9 +151,10 @@ def setting_of(study: Study, model: str) -> Setting:
 
 def grids(reproduction: str, study: str, model: str) -> tuple[Grid, ...]:
     """Return the tables of a reproduction with what was measured."""
-    shelf, first = Shelf(records_of(study, model)), STUDIES[study.partition("+")[0]]
+    shelf, first = Shelf(records_of(study, model)), STUDIES[re.split(r"[+|]", study)[0]]
     found = grids_of(REPRODUCTIONS[reproduction], setting_of(first, model), shelf)
-    return tuple(part for grid in found if (part := measured(grid, beside=first.rate != 1)).entries)
+    beside = first.rate != 1 or "|" in study
+    return tuple(part for grid in found if (part := measured(grid, beside=beside)).entries)
 
 
 def measured(grid: Grid, *, beside: bool) -> Grid:
@@ -218,6 +230,11 @@ def difference_text(comparison: Comparison | None) -> str:
     return f"{mark}{value:+.1f}{mark} ({low:.1f} to {high:.1f})"
 
 
+def rates_block(studies: str, model: str) -> Iterator[str]:
+    """Yield how each model answered held-out examples at each learning rate."""
+    yield from rates_table(tried(studies, model))
+
+
 def runs_block(*names: str) -> Iterator[str]:
     """Yield what was run and what it took, of studies and models by turns."""
     yield "| study | model | trainings | seeds | minutes of training | of measuring |"
@@ -237,6 +254,7 @@ def runs_block(*names: str) -> Iterator[str]:
 KINDS: dict[str, Callable[..., Iterator[str]]] = {
     "table": table_block,
     "against": against_block,
+    "rates": rates_block,
     "runs": runs_block,
 }
 
