@@ -1,8 +1,8 @@
-"""Each model at the learning rate that suits it, chosen on examples held out of its training.
+"""Each model at the better of two learning rates, chosen on examples held out of its training.
 
-One rate for all is the plain model's rate; a connected model may want another. results.py reads two
-studies that differ in nothing else, and takes of each model the one that answers more of the
-held-out examples right. The test examples have no part in it.
+A rate that suits one model need not suit another. results.py reads studies that differ in nothing
+but the rate, and takes of each model the one that answers more of the held-out examples right. The
+test examples have no part in it.
 """
 
 import re
@@ -13,30 +13,33 @@ from holdfast.record import RunRecord
 
 Tried = Mapping[float, Sequence[RunRecord]]
 """Learning rate to the records of its study."""
+Training = tuple[str, int | None]
+"""Task and seed."""
 
 
-def held_out(records: Sequence[RunRecord]) -> dict[str, dict[int, float]]:
-    """Return each model's accuracy on held-out examples, by seed."""
-    found: dict[str, dict[int, float]] = {}
+def held_out(records: Sequence[RunRecord]) -> dict[str, dict[Training, float]]:
+    """Return each model's accuracy on the held-out examples of each training."""
+    found: dict[str, dict[Training, float]] = {}
     for record in records:
-        for metric in record.metrics:
-            if record.kind == "training" and metric.name == "accuracy":
-                found.setdefault(record.model, {})[record.seed] = metric.value
+        if record.kind == "training":
+            accuracy = next(m.value for m in record.metrics if m.name == "accuracy")
+            if accuracy is not None:
+                found.setdefault(record.model, {})[record.task, record.seed] = accuracy
     return found
 
 
-def compared(tried: Tried) -> dict[str, dict[float, float]]:
+def accuracies(tried: Tried) -> dict[str, dict[float, float]]:
     """Return each model's mean held-out accuracy at each rate, in the order of their names.
 
-    A model is left out that was not trained with all rates and the same seeds: it would win or lose
-    by its seeds, or by having had one chance where others had two.
+    A model is left out that was not trained alike at all rates: it would win or lose by its seeds
+    or its tasks, or by having had one chance where others had two.
     """
     by_rate = {rate: held_out(records) for rate, records in tried.items()}
     first, *others = by_rate.values()
     fair = (
         model
-        for model, seeds in first.items()
-        if all(model in other and other[model].keys() == seeds.keys() for other in others)
+        for model, trainings in first.items()
+        if all(model in other and other[model].keys() == trainings.keys() for other in others)
     )
     return {
         model: {rate: mean(models[model].values()) for rate, models in by_rate.items()}
@@ -44,14 +47,14 @@ def compared(tried: Tried) -> dict[str, dict[float, float]]:
     }
 
 
-def natural(name: str) -> list[tuple[str, int]]:
+def natural(name: str) -> list[tuple[int, str]]:
     """Return a key by which T5 comes before T10."""
-    return [(word, int(number or 0)) for word, number in re.findall(r"(\D+)(\d*)", name)]
+    return [(int(part) if part.isdigit() else 0, part) for part in re.split(r"(\d+)", name)]
 
 
 def best_rates(tried: Tried) -> dict[str, float]:
     """Return each model's rate; of equals the one that was named first."""
-    return {model: max(of, key=lambda rate: of[rate]) for model, of in compared(tried).items()}
+    return {model: max(means, key=means.__getitem__) for model, means in accuracies(tried).items()}
 
 
 def at_own_rate(tried: Tried) -> tuple[RunRecord, ...]:
@@ -67,11 +70,12 @@ def at_own_rate(tried: Tried) -> tuple[RunRecord, ...]:
 
 def rates_table(tried: Tried) -> Iterator[str]:
     """Yield the held-out accuracy of every model at every rate; bold: the rate it gets."""
-    best, seeds = best_rates(tried), held_out(next(iter(tried.values())))
-    yield f"| held out of training | seeds | {' | '.join(f'{rate:.0e}' for rate in tried)} |"
+    best, trainings = best_rates(tried), held_out(next(iter(tried.values())))
+    yield f"| held out of training | seeds | {' | '.join(f'{rate:g}' for rate in tried)} |"
     yield "| --- | ---: |" + " ---: |" * len(tried)
-    for model, of in compared(tried).items():
+    for model, means in accuracies(tried).items():
+        seeds = {seed for _, seed in trainings[model]}
         marks = {rate: "**" if rate == best[model] else "" for rate in tried}
-        shown = (f"{mark}{100 * of[rate]:.1f}{mark}" for rate, mark in marks.items())
-        yield f"| {model} | {len(seeds[model])} | {' | '.join(shown)} |"
+        shown = (f"{mark}{100 * means[rate]:.1f}{mark}" for rate, mark in marks.items())
+        yield f"| {model} | {len(seeds)} | {' | '.join(shown)} |"
     yield ""

@@ -5,7 +5,8 @@
     python scripts/results.py unpack FILE FOLDER        # single records, to run a cell again
 
 A block stands between `<!-- table imbert-table3 imbert-sst2 all-MiniLM-L6-v2 -->` and
-`<!-- end -->`; what lies between is written here, everything else by hand.
+`<!-- end -->`; what lies between is written here, the rest by hand. As a study `one+other` are two
+side by side, `one|faster` two of which each model has the better.
 """
 
 import argparse
@@ -112,7 +113,7 @@ def records_of(studies: str, model: str) -> tuple[RunRecord, ...]:
     model is there once, at the rate that suits it.
     """
     if "|" in studies:
-        return at_own_rate(tried(studies, model))
+        return at_own_rate(by_rate(studies, model))
     names = studies.split("+")
     return tuple(
         record if len(names) == 1 else marked(record, STUDIES[name].rate)
@@ -121,7 +122,7 @@ def records_of(studies: str, model: str) -> tuple[RunRecord, ...]:
     )
 
 
-def tried(studies: str, model: str) -> dict[float, tuple[RunRecord, ...]]:
+def by_rate(studies: str, model: str) -> dict[float, tuple[RunRecord, ...]]:
     """Return learning rate to records, of studies that differ in nothing else: `one|faster`."""
     return {
         STUDIES[name].rate * MODELS[model]: records_of(name, model) for name in studies.split("|")
@@ -231,8 +232,8 @@ def difference_text(comparison: Comparison | None) -> str:
 
 
 def rates_block(studies: str, model: str) -> Iterator[str]:
-    """Yield how each model answered held-out examples at each learning rate."""
-    yield from rates_table(tried(studies, model))
+    """Yield what chose each model's learning rate."""
+    yield from rates_table(by_rate(studies, model))
 
 
 def runs_block(*names: str) -> Iterator[str]:

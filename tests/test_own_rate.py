@@ -1,7 +1,5 @@
 """scripts/own_rate.py: each model at the learning rate that held-out examples choose."""
 
-from typing import Literal
-
 import pytest
 
 from holdfast.record import Metric, RunRecord
@@ -14,16 +12,13 @@ def own_rate(script):
     return script("own_rate")
 
 
-def record(kind: Literal["training", "evaluation"], model: str, accuracy: float, seed: int):
-    return RunRecord(kind, model, "sst2", seed, {}, metrics=(Metric("accuracy", accuracy),))
-
-
-def training(model: str, accuracy: float, seed: int = 0) -> RunRecord:
-    return record("training", model, accuracy, seed)
+def training(model: str, accuracy: float, seed: int = 0, task: str = "sst2") -> RunRecord:
+    held_out = Metric("accuracy", accuracy, group="validation")
+    return RunRecord("training", model, task, seed, {}, metrics=(held_out,))
 
 
 def on_test(model: str, accuracy: float) -> RunRecord:
-    return record("evaluation", model, accuracy, 0)
+    return RunRecord("evaluation", model, "sst2", 0, {}, metrics=(Metric("accuracy", accuracy),))
 
 
 def test_held_out_examples_choose_and_the_test_examples_do_not(own_rate):
@@ -52,6 +47,12 @@ def test_a_model_without_the_same_chance_at_both_rates_is_left_out(own_rate):
         FAST: [training("other seeds", 0.9, seed=1)],
     }
     assert own_rate.at_own_rate(tried) == ()
+
+
+def test_every_task_has_a_part_in_the_choice(own_rate):
+    slow = [training("EX", 0.9, task="qqp"), training("EX", 0.5, task="rte")]
+    fast = [training("EX", 0.5, task="qqp"), training("EX", 0.6, task="rte")]
+    assert own_rate.at_own_rate({SLOW: slow, FAST: fast}) == tuple(slow)
 
 
 def test_the_table_marks_the_chosen_rate_and_counts_in_order(own_rate):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.record import find_records
+from holdfast.record import find_records, read_collection
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted((ROOT / "docs" / "results").glob("*.md"))
@@ -113,3 +113,19 @@ def test_nothing_is_reported_on_the_examples_that_chose_it(task, what):
     assert all(seen)
     assert reported
     assert all(chosen_by.isdisjoint(of) for of in reported)
+
+
+@pytest.mark.parametrize("name", ["imbert-sst2", "imbert-low-resource"])
+def test_studies_of_which_each_model_has_the_better_differ_in_the_learning_rate_alone(name):
+    def trainings(study: str) -> dict:
+        records = read_collection(ROOT / "results" / study / "e5-small.records.jsonl.gz")
+        return {(r.model, r.seed): r for r in records if r.kind == "training"}
+
+    def known(record) -> dict:
+        rateless = {k: v for k, v in record.config["optimisation"].items() if k != "learning_rate"}
+        return {**record.config, "optimisation": rateless, "output": None, **record.checksums}
+
+    slow, fast = trainings(name), trainings(f"{name}-x4")
+    assert fast
+    for key, record in fast.items():
+        assert known(record) == known(slow[key]), key
