@@ -33,6 +33,7 @@ from holdfast.attack import (
 from holdfast.attack.recipes import RECIPES
 from holdfast.commands.attack_record import record_path, write_attack_record
 from holdfast.commands.attack_text import outcome_text, summary_text
+from holdfast.commands.columns import find_label, find_texts
 from holdfast.commands.settings import Interface
 from holdfast.data import (
     Example,
@@ -70,10 +71,11 @@ class AttackOptions:
     """Split of the task; none: the one that results are reported on."""
     file: Path | None = None
     """CSV, TSV or JSON lines file of one's own, instead of a task."""
-    texts: tuple[str, ...] = ("text",)
-    """Text columns of `file`: one, or two for sentence pairs."""
-    label: str = "label"
-    """Label column of `file`: the model's label names, or their codes."""
+    texts: tuple[str, ...] = ()
+    """Text columns of `file`: one, or two for sentence pairs; none: as in training, or text."""
+    label: str | None = None
+    """Label column of `file`: the model's label names, or their codes; none: as in training, or
+    label."""
     examples: int | None = 1000
     """How many examples, drawn by the seed; none, or more than there are: all."""
     lexicon: Path | None = None
@@ -144,7 +146,8 @@ def run(argv: Sequence[str]) -> None:
     """Attack, verify, print."""
     if argv and not argv[0].startswith("-"):
         raise InputError(f"{argv[0]!r} follows no option; put --text before a sentence to attack.")
-    options, given = INTERFACE.read(argv)
+    told, given = INTERFACE.read(argv)
+    options = with_columns(told)
     attack = attack_of(options)
     victim = load(options.model, max_length=options.max_length, precision=options.precision)
     drawn = gather_examples(options, victim)
@@ -190,6 +193,15 @@ def _goal(options: AttackOptions) -> Goal:
     return Untargeted() if options.below is None else ScoreDecrease(options.below)
 
 
+def with_columns(options: AttackOptions) -> AttackOptions:
+    """Return the options with the columns of their file, as the record is to have them."""
+    if options.file is None:
+        return options
+    texts = find_texts(options.texts, options.model, options.file)
+    label = find_label(options.label, options.model, options.file)
+    return dataclasses.replace(options, texts=texts, label=label)
+
+
 def labels(victim: ModelVictim) -> list[str]:
     """Return the names the model has for its classes."""
     names = getattr(victim.model.config, "id2label", None) or {}
@@ -203,7 +215,7 @@ def gather_examples(options: AttackOptions, victim: ModelVictim) -> Drawn:
         codes = tuple(map(str, range(victim.classes)))
         return Drawn(Task("text", ("text",), codes), _sentences(options.text, victim), "", "")
     if options.file is not None:
-        task = Task(options.file.stem, options.texts, names, label=options.label)
+        task = Task(options.file.stem, options.texts, names, label=str(options.label))
         read = read_file(task, options.file, "file")
     else:
         task = find_task(str(options.task))

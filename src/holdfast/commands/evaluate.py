@@ -14,6 +14,7 @@ from tqdm import tqdm
 from holdfast.attack import Machine, Material, Process
 from holdfast.attack.recipes import RECIPES
 from holdfast.commands.attack import progress
+from holdfast.commands.columns import LABEL, TEXTS, find_label, find_texts
 from holdfast.commands.evaluate_text import headline, shown, title_of
 from holdfast.commands.settings import Interface
 from holdfast.errors import InputError
@@ -39,10 +40,12 @@ class EvaluateOptions:
     """Folder that holds the tasks as `<task>/<split>.jsonl`, .tsv or .csv; none: the Hub."""
     file: Path | None = None
     """CSV, TSV or JSON lines file of one's own, beside tasks or instead of them."""
-    texts: tuple[str, ...] = ("text",)
-    """Text columns of `file`: one, or two for sentence pairs."""
-    label: str = "label"
-    """Label column of `file`: the model's label names, or their codes."""
+    texts: tuple[str, ...] = ()
+    """Text columns of `file`: one, or two for sentence pairs; none: as the first model was trained,
+    or text."""
+    label: str | None = None
+    """Label column of `file`: the model's label names, or their codes; none: as the first model was
+    trained, or label."""
     advglue: Path | None = None
     """AdvGLUE's dev_ann.json."""
     attacks: tuple[str, ...] = ("pwws_rift",)
@@ -130,7 +133,17 @@ def suite_of(options: EvaluateOptions, checkpoints: Sequence[Checkpoint]) -> Sui
     names = list(dict.fromkeys(one.name for one in checkpoints))
     reference = options.reference or (names[0] if len(names) > 1 else None)
     given: dict[str, Any] = {name: getattr(options, name) for name in own}
+    given |= _columns(options, checkpoints[0].folder)
     return Suite(material=material, reference=reference, **given)
+
+
+def _columns(options: EvaluateOptions, model: Path) -> dict[str, Any]:
+    if options.file is None:
+        return {"texts": options.texts or TEXTS, "label": options.label or LABEL}
+    return {
+        "texts": find_texts(options.texts, model, options.file),
+        "label": find_label(options.label, model, options.file),
+    }
 
 
 class Narrated:

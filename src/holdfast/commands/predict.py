@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from tqdm import tqdm
 
+from holdfast.commands.columns import find_texts
 from holdfast.commands.settings import Interface
 from holdfast.commands.table import table
 from holdfast.data import EncodedExamples, Example, PadBatch
@@ -38,15 +39,15 @@ class PredictOptions:
     """Texts to label; they may also stand without this name."""
     file: Path | None = None
     """CSV, TSV or JSON lines file of texts to label, besides those given."""
-    texts: tuple[str, ...] = ("text",)
-    """Text columns of `file`: one, or two for sentence pairs."""
+    texts: tuple[str, ...] = ()
+    """Text columns of `file`: one, or two for sentence pairs; none: as in training, or text."""
     batch_size: int = 32
     """Texts read by the model at once."""
     max_length: int | None = None
     """Tokens kept of each text; none: as in training, or as many as the model reads."""
 
     def __post_init__(self) -> None:
-        if len(self.texts) not in (1, 2):
+        if len(self.texts) > 2:
             raise InputError(f"--texts names {len(self.texts)} columns; name one, or two of pairs.")
         for name in ("batch_size", "max_length"):
             if (value := getattr(self, name)) is not None and value < 1:
@@ -80,8 +81,9 @@ def gather_texts(options: PredictOptions) -> list[Texts]:
     given = [Row(number, "The texts", {"text": text}) for number, text in enumerate(options.text)]
     texts: list[Texts] = [(text_of(row, "text"),) for row in given]
     if options.file is not None:
+        columns = find_texts(options.texts, options.model, options.file)
         rows = read_rows(options.file)
-        texts += [tuple(text_of(row, column) for column in options.texts) for row in rows]
+        texts += [tuple(text_of(row, column) for column in columns) for row in rows]
     if not texts:
         raise InputError("There is no text to label; write one behind the options, or give --file.")
     if len({len(text) for text in texts}) > 1:

@@ -49,6 +49,14 @@ def read_rows(path: Path) -> list[Row]:
     return rows
 
 
+def column_names(path: Path) -> tuple[str, ...]:
+    """Return the columns of a file as its first row has them."""
+    if not path.is_file():
+        raise InputError(f"{path} is not a file; pass the path of a file that exists.")
+    first = next(_records(path), None)
+    return () if first is None else tuple(first[1])
+
+
 def _records(path: Path) -> Iterator[_Record]:
     match path.suffix.lower():
         case ".jsonl":

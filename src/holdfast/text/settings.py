@@ -21,6 +21,10 @@ class TextSettings:
     """Tokens kept of each example."""
     mode: Literal["aligned", "word_level"] = "aligned"
     """The tokenizer's own pieces, or one id for each word."""
+    texts: tuple[str, ...] = ()
+    """Text columns of the file it was trained on; none: it was a known task."""
+    label: str | None = None
+    """Label column of that file."""
 
     def save(self, folder: Path) -> None:
         """Write `text.json` into a checkpoint folder, entirely or not at all."""

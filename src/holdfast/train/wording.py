@@ -22,7 +22,7 @@ def wording_of(
 
     Words for which the tokenizer's `vocabulary` has a token are spelt right.
     """
-    settings = TextSettings(config.data.max_length, config.substitutions.mode)
+    settings = _settings(config)
     if config.canonical is None or lexicon is None:
         return Wording(settings)
     texts = (text for example in examples.train for text in example.texts)
@@ -39,6 +39,13 @@ def wording_of(
         frequent=how.frequent,
     )
     return Wording(settings, made)
+
+
+def _settings(config: TrainConfig) -> TextSettings:
+    data, mode = config.data, config.substitutions.mode
+    if data.file is None:
+        return TextSettings(data.max_length, mode)
+    return TextSettings(data.max_length, mode, data.texts, data.label)
 
 
 def _apart(examples: RunExamples, limit: float | None) -> Apart:

@@ -1,0 +1,84 @@
+"""The columns of a file: named, remembered from training, or the usual ones."""
+
+from pathlib import Path
+
+import pytest
+from train_tiny import write_checkpoint, write_csv
+
+from holdfast.cli import main
+from holdfast.commands.columns import find_label, find_texts
+from holdfast.record import read_record
+from holdfast.text import TextSettings
+
+TRAINED = TextSettings(16, texts=("review",), label="verdict")
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    """A checkpoint's folder that remembers the columns `review` and `verdict`."""
+    (tmp_path / "model").mkdir()
+    TRAINED.save(tmp_path / "model")
+    return tmp_path / "model"
+
+
+@pytest.fixture
+def own(tmp_path: Path):
+    """Writes a file with the given header."""
+
+    def write(header: str) -> Path:
+        file = tmp_path / "own.csv"
+        file.write_text(f"{header}\na film,good\n")
+        return file
+
+    return write
+
+
+@pytest.mark.parametrize(
+    ("header", "texts", "label"),
+    [
+        ("review,verdict", ("review",), "verdict"),
+        ("text,label", ("text",), "label"),  # another file than it was trained on
+        ("review,label", ("review",), "label"),
+        ("other,third", ("review",), "verdict"),  # the error then names what it looked for
+    ],
+)
+def test_what_the_model_was_trained_on_is_looked_for_first(model, own, header, texts, label):
+    file = own(header)
+    assert (find_texts((), model, file), find_label(None, model, file)) == (texts, label)
+
+
+def test_what_is_named_counts(model, own):
+    file = own("review,verdict")
+    assert find_texts(("verdict",), model, file) == ("verdict",)
+    assert find_label("review", model, file) == "review"
+
+
+@pytest.mark.parametrize("settings", [None, TextSettings(16)])  # of other making, or of a task
+def test_a_model_that_remembers_none_reads_the_usual_columns(tmp_path, own, settings):
+    if settings is not None:
+        settings.save(tmp_path)
+    file = own("review,verdict")
+    assert (find_texts((), tmp_path, file), find_label(None, tmp_path, file)) == (
+        ("text",),
+        "label",
+    )
+
+
+def test_the_columns_of_training_need_not_be_named_again(tmp_path, capsys):
+    """From the file to a model, and back to a file, through the commands."""
+    data = write_csv(tmp_path / "data.csv", 40)
+    data.write_text(data.read_text().replace("text,label", "review,verdict", 1))
+    trained = ["--data.texts", "review", "--data.label", "verdict", "--data.max_length", "16"]
+    fast = ["--optimisation.epochs", "1", "--output", str(tmp_path / "run")]
+    base = ["--model", str(write_checkpoint(tmp_path / "base")), "--data.file", str(data)]
+    assert main(["train", *base, *trained, *fast]) == 0
+    used = ["--model", str(tmp_path / "run" / "model"), "--file", str(data)]
+    capsys.readouterr()
+    assert main(["predict", *used, "--json"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 40
+    lexicon = tmp_path / "lexicon.json"
+    lexicon.write_text('{"good": ["bad"], "bad": ["good"]}')
+    attacked = ["--lexicon", str(lexicon), "--output", str(tmp_path / "found.jsonl")]
+    assert main(["attack", *used, *attacked]) == 0
+    record = read_record(tmp_path / "found.json")
+    assert (record.config["texts"], record.config["label"]) == (["review"], "verdict")
