@@ -129,7 +129,9 @@ BASE = {
         ),
     )
 }
-FASTER = [BASE[name].faster(4) for name in ("imbert-sst2", "imbert-low-resource")]
+FASTER = [
+    BASE[name].faster(by) for name in ("imbert-sst2", "imbert-low-resource") for by in (4, 16)
+]
 """Connected models are other models: the rate that suits the plain one need not suit them."""
 STUDIES = {**BASE, **{study.name: study for study in FASTER}}
 
