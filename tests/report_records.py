@@ -222,7 +222,12 @@ def outcome(number: int, status: str, sentence: tuple[str, str, str] | None = No
 
 
 def write_outcomes(path: Path, outcomes: Sequence[Outcome]) -> Path:
-    header = {"outcomes": 1, "attack": "made up", "examples": len(outcomes)}
+    header = {
+        "outcomes": 1,
+        "attack": "made up",
+        "examples": len(outcomes),
+        "labels": ["bad", "good"],
+    }
     lines = [json.dumps(header), *(json.dumps(one.to_json()) for one in outcomes)]
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")

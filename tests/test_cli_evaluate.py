@@ -145,5 +145,5 @@ def test_labels_the_model_does_not_have_are_refused(ground: Path, tmp_path: Path
     extra = [f"named={ground / 'named'}", "--file", str(ground / "own.csv")]
     code, _, err = call(capsys, ground, tmp_path / "out", *extra)
     assert code == 2
-    assert "is not one of own's: bad, good" in err
+    assert "is none of the known ones, bad, good" in err
     assert not (tmp_path / "out").exists()

@@ -19,13 +19,13 @@ from holdfast.attack.goal import Floats
 from holdfast.attack.search import HotFlip
 from holdfast.attack.spaces import build_space
 from holdfast.errors import InputError
-from holdfast.evaluate.adaptive import SMALL_GENETIC, adaptive
+from holdfast.evaluate.adaptive import SMALL_GENETIC, adaptive, beaten
 from holdfast.evaluate.cost import model_inputs
 from holdfast.evaluate.measured import Measured
 from holdfast.evaluate.true_gradient import differentiated, true_gradient
 from holdfast.implicit import Connection, Explicit, ImplicitEuler, connect, connected
 from holdfast.implicit.presets import im_bert
-from holdfast.record import Metric, Outcome
+from holdfast.record import WARNING, Metric, Outcome
 from holdfast.solve import (
     Anderson,
     Descent,
@@ -225,10 +225,24 @@ def test_a_black_box_that_beats_every_white_box_is_told(material: Material) -> N
     notes = adaptive(tiny, data, material, seed=0, black_box=asked).notes
     beam, textfooler = (note for note in notes if "only asks" in note)
     assert "beam, which only asks, leaves 0.0 % and the strongest white-box attack" in beam
-    assert "masked" in beam
-    assert "other substitutes" not in beam
+    assert "in other ways" not in beam
     assert "textfooler" in textfooler
-    assert "other substitutes" in textfooler
+    assert "in other ways" in textfooler
+
+
+@pytest.mark.parametrize(("count", "total", "left"), [(4, 10, 0.1), (3, 3, 0.0), (10, 40, 0.1)])
+def test_a_few_examples_are_no_sign_of_masked_gradients(count, total, left) -> None:
+    white = Metric("white_box_accuracy", count / total, count=count, total=total, group="hotflip")
+    (note,) = beaten([white], {"deepwordbug": left})
+    assert "as chance may have it" in note
+    assert not note.startswith(WARNING)
+
+
+def test_many_examples_are() -> None:
+    white = Metric("white_box_accuracy", 0.4, count=40, total=100, group="hotflip")
+    (note,) = beaten([white], {"beam": 0.1})
+    assert note.startswith(WARNING)
+    assert "masked" in note
 
 
 def test_texts_that_broke_another_model_are_tried(tmp_path: Path) -> None:

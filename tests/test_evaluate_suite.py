@@ -24,11 +24,22 @@ from holdfast.evaluate import (
     evaluate_all,
     read_checkpoints,
 )
+from holdfast.evaluate.attacking import attack_metrics
+from holdfast.evaluate.baselines import baselines
 from holdfast.evaluate.comparing import findings, grouped, pooled, unmatched
 from holdfast.evaluate.drawing import draw
 from holdfast.evaluate.fitting import codes, fit
 from holdfast.evaluate.trainings import compare_trainings
-from holdfast.record import Metric, OutcomesFile, RunRecord, decode, find_records, read_record
+from holdfast.record import (
+    Change,
+    Metric,
+    Outcome,
+    OutcomesFile,
+    RunRecord,
+    decode,
+    find_records,
+    read_record,
+)
 from holdfast.victim import FunctionVictim, load
 
 
@@ -318,6 +329,19 @@ def test_the_numbers_are_those_of_the_outcomes(ground: Path, tmp_path: Path) -> 
     won = [len(outcome.changes) for outcome in outcomes if outcome.adversarial]
     assert record.metric("changed_words").value == pytest.approx(sum(won) / len(won))
     assert record.metric("success_rate").total == record.metric("accuracy").count
+
+
+@pytest.mark.parametrize("changes", [(1, 3), (1, 1, 9)])
+def test_no_interval_says_what_cannot_be(changes: tuple[int, ...]) -> None:
+    change = Change(0, 0, "a", "b")
+    outcomes = [
+        Outcome(str(at), ("a b",), 0, "succeeded", 0, changes=(change,) * count, words=10)
+        for at, count in enumerate(changes)
+    ]
+    found = {m.name: m for m in attack_metrics(outcomes, baselines([0] * len(changes), 2))}
+    words, share = found["changed_words"], found["changed_share"]
+    assert 1 <= words.low <= words.value <= words.high
+    assert 0 <= share.low <= share.value <= share.high <= 1
 
 
 def _majority(outcomes) -> float:

@@ -181,6 +181,19 @@ def test_examples_are_drawn_of_every_model_attack_and_outcome(whole: Report) -> 
     assert f"{len(shown.examples)} texts of {shown.total:,}" in whole.html()
 
 
+def test_examples_say_the_names_of_the_classes(whole: Report) -> None:
+    shown = gallery(whole.content).examples
+    assert {example.label for example in shown} == {"bad", "good"}
+    assert {example.before.split(" (")[0] for example in shown} == {"bad", "good"}
+
+
+def test_how_a_text_is_rewritten_is_told_with_the_training() -> None:
+    spelt = {"type": "Canonical", "rounds": 0, "spelling": True}
+    record = made.clean_record("m", 0, 10, 0.9, training={"model": "base", "canonical": spelt})
+    html = report(Found(((Path("a"), record),), ())).html()
+    assert "Canonical(rounds=0, spelling=True)" in html
+
+
 def test_at_most_so_many_examples_as_asked_and_none_of_zero(tmp_path: Path) -> None:
     attack = made.attack_record("m", 0, "pwws_rift", 60, 0.4)
     given = find_records([made.write(tmp_path, iter([("a", attack)]))])

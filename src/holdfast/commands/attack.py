@@ -17,6 +17,7 @@ from holdfast.attack import (
     Goal,
     Machine,
     Material,
+    Neighbours,
     Outcome,
     Process,
     ScoreDecrease,
@@ -112,7 +113,7 @@ class AttackOptions:
     workers: int | None = None
     """Processes that search while this one runs the model; none: 14 at most on a GPU, else 0."""
     max_length: int | None = None
-    """Tokens the model reads; none: as many as it can, up to 512."""
+    """Tokens the model reads; none: as in its training, else as many as it can, up to 512."""
     precision: Literal["fp32", "bf16"] = "fp32"
     """Of the model's arithmetic."""
     verify: bool = True
@@ -166,9 +167,17 @@ def run(argv: Sequence[str]) -> None:
     if "json" in given:
         print(json.dumps(report(options, summary, outcomes, seconds)))
     elif options.text:
-        print("\n\n".join(outcome_text(outcome, labels(victim)) for outcome in outcomes()))
+        print("\n\n".join(outcome_text(outcome, victim.labels) for outcome in outcomes()))
     else:
-        print(summary_text(attack.name, summary, seconds))
+        print(summary_text(attack.name, summary, seconds, _words(attack)))
+
+
+def _words(attack: Attack) -> str:
+    """Return where the substitutes are from; what is left depends on them."""
+    match attack.transformation:
+        case Neighbours(lexicon=lexicon):
+            return lexicon.source
+    return ""
 
 
 def _begun_before(options: AttackOptions) -> tuple[str, ...]:
@@ -202,15 +211,9 @@ def with_columns(options: AttackOptions) -> AttackOptions:
     return dataclasses.replace(options, texts=texts, label=label)
 
 
-def labels(victim: ModelVictim) -> list[str]:
-    """Return the names the model has for its classes."""
-    names = getattr(victim.model.config, "id2label", None) or {}
-    return [str(names.get(code, code)) for code in range(victim.classes)]
-
-
 def gather_examples(options: AttackOptions, victim: ModelVictim) -> Drawn:
     """Return what is to be attacked, in the model's codes, as `holdfast evaluate` has it."""
-    names = tuple(labels(victim))
+    names = victim.labels
     if options.text:
         codes = tuple(map(str, range(victim.classes)))
         return Drawn(Task("text", ("text",), codes), _sentences(options.text, victim), "", "")

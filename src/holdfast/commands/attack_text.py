@@ -17,8 +17,8 @@ _STATUS = {
 }
 
 
-def summary_text(name: str, summary: Summary, seconds: float) -> str:
-    """Return the numbers as a table, and what they rest on."""
+def summary_text(name: str, summary: Summary, seconds: float, words: str = "") -> str:
+    """Return the numbers as a table, and what they rest on: `words` is the substitutes' source."""
     rows = [
         ["accuracy", *_share(summary.accuracy)],
         ["accuracy under attack", *_share(summary.accuracy_under_attack)],
@@ -29,8 +29,9 @@ def summary_text(name: str, summary: Summary, seconds: float) -> str:
         if summary.success_rate.count
         else "no success"
     )
+    source = f" with the words of {words}" if words else ""
     cost = (
-        f"{name}: {success}; an attacked example takes "
+        f"{name}{source}: {success}; an attacked example takes "
         f"{summary.mean_queries:,.0f} queries and {summary.mean_forwards:,.0f} forwards. "
         f"{summary.examples:,} examples in {seconds:.1f} s."
     )

@@ -27,7 +27,7 @@ def details(groups: Sequence[Group]) -> Iterator[str]:
 
 
 _ATTACK = ("success %", "words", "queries", "similarity")
-_WHITE = ("white box", "short genetic", "transferred")
+_WHITE = ("white box", "small genetic", "transferred")
 _MOVED = ("attack", "random")
 _LEVEL = ("level", "accuracy %", "paired %", "gap", "majority")
 _TOTAL = ("plain mean %", "official score %")

@@ -3,16 +3,18 @@
 import hashlib
 import logging
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from holdfast.data.rows import Row, read_rows
+from holdfast.data.rows import OTHER_MARKS, Row, read_rows
 from holdfast.data.task import Example, Task, label_codes
 from holdfast.errors import InputError
 
 _log = logging.getLogger(__name__)
 
+MOST_NAMED = 12
+"""Labels that a message lists."""
 _WHOLE = re.compile(r"(-?\d+)\.0+")  # tables with gaps write whole numbers as 1.0
 _FRACTION = re.compile(r"-?(?:\d*\.\d+(?:[eE][-+]?\d+)?|\d+[eE]-\d+)")
 _HALF_CHARACTER = re.compile("[\ud800-\udfff]")  # json reads them; no tokenizer does
@@ -102,28 +104,28 @@ def check_two_classes(examples: Iterable[Example], what: str) -> None:
         )
 
 
-def _value(row: Row, column: str) -> object:
+def _value(row: Row, column: str, setting: str) -> object:
     if column not in row.values:
         where = row.header or row.where
-        raise InputError(f"{where}: there is no column {column!r}{_columns(row)}.")
+        raise InputError(f"{where}: there is no column {column!r}{_columns(row, setting)}.")
     return row.values[column]
 
 
-def _columns(row: Row) -> str:
+def _columns(row: Row, setting: str) -> str:
     names = ", ".join(repr(name[:40]) for name in list(row.values)[:20])
     only = next(iter(row.values), "")
-    separator = next((mark for mark in (";", "\t", "|") if mark in only), None)
+    separator = next((mark for mark in OTHER_MARKS if mark in only), None)
     if len(row.values) == 1 and separator:
         return (
             f", only {names}, which looks separated by {separator!r}: "
             "use commas in .csv and tabs in .tsv"
         )
-    return f"; name one of {names}"
+    return f"; name one of {names} with --data.{setting} in training, else with --{setting}"
 
 
 def text_of(row: Row, column: str) -> str:
     """Return the text in a column, or say why no model could read it."""
-    value = _value(row, column)
+    value = _value(row, column, "texts")
     if not isinstance(value, str):
         raise InputError(
             f"{row.where}: column {column!r} holds {value!r:.40}; expected text in quotes."
@@ -142,7 +144,7 @@ def text_of(row: Row, column: str) -> str:
 
 def _label(row: Row, column: str) -> str:
     """Return the label as a name: 1, "1", 1.0 and " 1 " are the same one."""
-    value = _value(row, column)
+    value = _value(row, column, "label")
     if isinstance(value, bool):
         return str(value).lower()
     if not isinstance(value, str | int | float) or value != value:  # null and NaN are gaps
@@ -161,12 +163,23 @@ def _label(row: Row, column: str) -> str:
 
 def _code(row: Row, task: Task, codes: dict[str, int], name: str) -> int:
     if name not in codes:
-        options = ", ".join(codes if len(codes) <= 12 else [*list(codes)[:12], "..."])
         raise InputError(
-            f"{row.where}: the label {name[:40]!r} is not one of {task.name}'s: {options}; "
+            f"{row.where}: the label {name[:40]!r} is none of the known ones, "
+            f"{_known(task, codes)}; "
             "correct it or remove the row."
         )
     return codes[name]
+
+
+def _known(task: Task, codes: dict[str, int]) -> str:
+    """Return the labels and what may stand for them, as many as can be read."""
+    numbers = [code for code in codes if code not in task.labels]
+    names = _named(task.labels)
+    return f"{names} (or their codes {_named(numbers)})" if numbers else names
+
+
+def _named(labels: Sequence[str]) -> str:
+    return ", ".join(labels if len(labels) <= MOST_NAMED else [*labels[:MOST_NAMED], "..."])
 
 
 def _find_labels(path: Path, column: str, names: list[str]) -> tuple[str, ...]:

@@ -20,6 +20,8 @@ from holdfast.errors import InputError
 _Record = tuple[str, Mapping[str, object], str | None]  # place, columns, place of their names
 
 SUFFIXES = (".jsonl", ".json", ".csv", ".tsv")
+OTHER_MARKS = (";", "\t", "|")
+"""What separates the columns of files that are no .csv or .tsv."""
 
 _QUOTED = re.compile(r'"(?:[^"]|"")*"')
 _LARGEST_FIELD = 2**31 - 1  # the most that csv takes on every platform
@@ -111,11 +113,19 @@ def _table(path: Path, records: Iterator[tuple[int, list[str]]]) -> Iterator[_Re
         elif len(fields) != len(header):
             raise InputError(
                 f"{path}, line {line}: the row has {len(fields)} fields and the header "
-                f"{len(header)}; put a text that holds the separator or a line break "
-                "into a .csv field in double quotes, or write .jsonl."
+                f"{len(header)}; {_remedy(header)}."
             )
         else:
             yield f"line {line}", dict(zip(header, fields, strict=True)), named
+
+
+def _remedy(header: list[str]) -> str:
+    if len(header) == 1 and (mark := next((m for m in OTHER_MARKS if m in header[0]), None)):
+        return f"it looks separated by {mark!r}: use commas in .csv and tabs in .tsv"
+    return (
+        "put a text that holds the separator or a line break into a .csv field in double quotes, "
+        "or write .jsonl"
+    )
 
 
 def _header(path: Path, fields: list[str]) -> list[str]:

@@ -20,7 +20,6 @@ from holdfast.evaluate.clean import predictions
 from holdfast.evaluate.measured import Measured, mark_key
 from holdfast.evaluate.true_gradient import differentiated, true_gradient
 from holdfast.record import WARNING, Metric, Outcome
-from holdfast.statistics import wilson
 from holdfast.text import Words
 from holdfast.victim import ModelVictim, Opened, Space, Victim
 from holdfast.victim.splice import SplicedSpace
@@ -29,6 +28,7 @@ WHITE_BOX = ("hotflip", "hull")
 SMALL_GENETIC = "small_genetic"
 """A short genetic search over the words of the white-box attacks; it only asks."""
 _THOROUGH = ("genetic_jia", "beam")  # where one of these was run, the short one would add nothing
+UNLIKELY = 0.05
 _SAME_WORDS = (*_THOROUGH, SMALL_GENETIC, "pwws_rift", "random_search")
 _PROBES = 4  # texts on which gradients are tested
 
@@ -180,13 +180,25 @@ def beaten(white: Sequence[Metric], black_box: Mapping[str, float]) -> Iterator[
     for name, value in black_box.items():
         if value >= left:
             continue
-        other = "" if name in _SAME_WORDS else " It may have had other substitutes."
-        by_chance = value >= wilson(best.count or 0, best.total or 0)[0]
+        other = "" if name in _SAME_WORDS else " It may change other words, or in other ways."
+        by_chance = _by_chance(best, value)
         yield (
             f"{'' if by_chance else WARNING}The attack {name}, which only asks, leaves "
             f"{100 * value:.1f} % and the strongest "
             f"white-box attack ({best.group}) {100 * left:.1f} %, {_verdict(by_chance)}{other}"
         )
+
+
+def _by_chance(white: Metric, left: float) -> bool:
+    """Whether so much less may be left of equally many examples by chance: Fisher's exact test.
+
+    They are the same examples, and which of them are left is not known here: the test is careful.
+    """
+    from scipy.stats import fisher_exact  # type: ignore[import-untyped]  # half a second
+
+    total, held = white.total or 0, white.count or 0
+    fewer = round(left * total)
+    return bool(fisher_exact([[held, total - held], [fewer, total - fewer]]).pvalue >= UNLIKELY)
 
 
 def _verdict(by_chance: bool) -> str:

@@ -1,5 +1,6 @@
 """A cell under attack: run or resumed, checked again, and put into numbers."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -128,16 +129,19 @@ def attack_metrics(outcomes: Sequence[Outcome], known: Baselines) -> tuple[Metri
     return (
         *(share(name, of, **vars(known)) for name, of in marks.items()),
         share("success_rate", broken),
-        _mean("changed_words", [float(len(outcome.changes)) for outcome in won]),
-        _mean("changed_share", changed),
+        _mean("changed_words", [float(len(outcome.changes)) for outcome in won], least=1.0),
+        _mean("changed_share", changed, most=1.0),
         _mean("queries", [float(outcome.queries) for outcome in attacked]),
     )
 
 
-def _mean(name: str, values: Sequence[float]) -> Metric:
+def _mean(
+    name: str, values: Sequence[float], *, least: float = 0.0, most: float = math.inf
+) -> Metric:
+    """Return the mean of numbers between `least` and `most`; of none, no value."""
     if not values:
         return Metric(name, None)
-    found = bootstrap_values([values])
+    found = bootstrap_values([values]).within(least, most)
     return Metric(name, found.value, found.low, found.high)
 
 

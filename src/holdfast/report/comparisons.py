@@ -41,7 +41,8 @@ def comparisons(cells: Cells, columns: Sequence[Column], against: str | None) ->
         f"Every model against {against}, example by example; right of the middle of the drawing "
         f"is better than {against}. Intervals are by paired bootstrap; p is McNemar's exact one "
         "where both have one training, else Student's, with the spread of that bootstrap. The p "
-        "of one column are corrected together (Holm)."
+        "of one column are corrected together (Holm); those of `holdfast evaluate` over all its "
+        "columns at once, so they are larger."
     )
     return Section("comparisons", "Which differences are more than chance", lead, tuple(blocks))
 

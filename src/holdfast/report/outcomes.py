@@ -3,10 +3,10 @@
 import heapq
 import zlib
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from holdfast.errors import InputError
 from holdfast.record import Outcome, OutcomesFile, RunRecord
@@ -43,6 +43,8 @@ class Drawn(NamedTuple):
     id: str
     outcome: Outcome
     seed: int | None
+    labels: Sequence[str]
+    """Names of the classes by their codes, as far as they are known."""
 
 
 @dataclass
@@ -71,7 +73,7 @@ def _read(found: Outcomes, record: RunRecord, file: OutcomesFile) -> None:
     heaps: dict[str, list[Drawn]] = {}
     count, under = 0, record.attack or "none"
     try:
-        file.header()
+        names = _names(file.header())
         for outcome in file:
             count += 1
             answers.add(outcome.prediction)
@@ -79,7 +81,7 @@ def _read(found: Outcomes, record: RunRecord, file: OutcomesFile) -> None:
             status = outcome.status
             if status not in heaps:
                 heaps[status] = found.drawn[Group(record.model, record.task, under, status)]
-            _keep(heaps[status], outcome, record.seed)
+            _keep(heaps[status], outcome, record.seed, names)
     except (InputError, OSError, TypeError) as error:
         kept = f"; {counted(count, 'outcome')} before it are counted" if count else ""
         found.problems.append(f"{where(record)}: {str(error).rstrip('.')}{kept}.")
@@ -95,19 +97,25 @@ def _read(found: Outcomes, record: RunRecord, file: OutcomesFile) -> None:
         found.one_answer.append(record)
 
 
+def _names(header: Mapping[str, Any]) -> Sequence[str]:
+    """Return the names of the classes; none where the file is older, or of another making."""
+    found = header.get("labels")
+    return [str(name) for name in found] if isinstance(found, list) else []
+
+
 def _require_texts(outcome: Outcome) -> None:
     texts = (outcome.id, *outcome.texts, *(outcome.adversarial or ()))
     if not all(isinstance(text, str) for text in texts):
         raise InputError(f"The outcome {outcome.id!r} has something else than text for its texts.")
 
 
-def _keep(heap: list[Drawn], outcome: Outcome, seed: int | None) -> None:
+def _keep(heap: list[Drawn], outcome: Outcome, seed: int | None, labels: Sequence[str]) -> None:
     # Negative, as heapq keeps the least on top and the greatest key must go first.
     key = -zlib.crc32(str(outcome.id).encode("utf-8", "replace"))
     if len(heap) == MOST_OF_A_KIND and key <= heap[0].key:
         return
     _require_texts(outcome)
-    entry = Drawn(key, outcome.id, outcome, seed)
+    entry = Drawn(key, outcome.id, outcome, seed, labels)
     if any(other.id == outcome.id for other in heap):
         return  # the same text, of another training or attack seed
     if len(heap) < MOST_OF_A_KIND:
@@ -153,15 +161,17 @@ def _example(drawn: Drawn, group: Group) -> Example:
     )
     after = ""
     if outcome.adversarial is not None:
-        after = _answer(outcome.adversarial_prediction, outcome.adversarial_probabilities)
+        after = _answer(
+            outcome.adversarial_prediction, outcome.adversarial_probabilities, drawn.labels
+        )
     return Example(
         model=group.model,
         task=group.task,
         attack=group.attack,
         status=STATUSES.get(outcome.status, outcome.status),
         kind=outcome.status,
-        label=str(outcome.label),
-        before=_answer(outcome.prediction, outcome.probabilities),
+        label=_name(outcome.label, drawn.labels),
+        before=_answer(outcome.prediction, outcome.probabilities, drawn.labels),
         after=after,
         texts=texts,
         facts=_facts(outcome),
@@ -169,12 +179,17 @@ def _example(drawn: Drawn, group: Group) -> Example:
     )
 
 
-def _answer(prediction: int | None, probabilities: Sequence[float]) -> str:
+def _answer(prediction: int | None, probabilities: Sequence[float], labels: Sequence[str]) -> str:
     if prediction is None:
         return "no number"
+    name = _name(prediction, labels)
     if 0 <= prediction < len(probabilities):
-        return f"{prediction} ({100 * probabilities[prediction]:.0f} %)"
-    return str(prediction)
+        return f"{name} ({100 * probabilities[prediction]:.0f} %)"
+    return name
+
+
+def _name(code: int, labels: Sequence[str]) -> str:
+    return labels[code] if 0 <= code < len(labels) else str(code)
 
 
 def _facts(outcome: Outcome) -> str:

@@ -118,12 +118,19 @@ def _trainings(records: Sequence[RunRecord]) -> Table | None:
         Row(Cell(model), tuple(Cell(_part(known[model], name)) for name in _PARTS))
         for model in list(known)[::-1][:MOST_ROWS]
     )
-    head = (Cell("model"), *map(Cell, _PARTS))
+    head = (Cell("model"), *map(Cell, _PARTS.values()))
     notes = _left_out(len(known), "models")
     return Table("How the models were trained", head, rows, notes, "Trained by", left=True)
 
 
-_PARTS = ("model", "connection", "objective", "anchor")
+_PARTS = {
+    "model": "trained from",
+    "connection": "connection",
+    "objective": "objective",
+    "anchor": "anchor",
+    "canonical": "canonical text",
+}
+"""Setting to what the page calls it."""
 
 
 def _part(training: Json, name: str) -> str:

@@ -114,7 +114,7 @@ def _checked(content: object, path: Path) -> Mapping[str, list[str]]:
     for word, substitutes in content.items():
         if not isinstance(substitutes, list) or not all(isinstance(s, str) for s in substitutes):
             raise InputError(
-                f"The lexicon {path} gives {word!r} something that is not a list of words; "
+                f"The lexicon {path} gives {word[:40]!r} something that is not a list of words; "
                 'expected {"word": ["substitute", ...], ...}.'
             )
     return content

@@ -180,6 +180,6 @@ def _cannot_load(name: str) -> Iterator[None]:
         if not Path(name).is_dir():
             where = "is no folder here, and the Hub or its cache gave no classifier of that name"
         raise InputError(
-            f"{name} {where} ({first_line(error)}); give a folder or a Hub name with config.json, "
-            "a tokenizer and safetensors weights."
+            f"{name} {where} ({first_line(error)}); give as model a folder or a Hub name with "
+            "config.json, a tokenizer and safetensors weights."
         ) from error

@@ -97,6 +97,12 @@ class ModelVictim:
         self._vocabulary = Vocabulary(self._texts.ids, self._spell)
 
     @property
+    def labels(self) -> tuple[str, ...]:
+        """The names the model has for its classes, by their codes."""
+        names = getattr(self.model.config, "id2label", None) or {}
+        return tuple(str(names.get(code, code)) for code in range(self.classes))
+
+    @property
     def classes(self) -> int:
         """How many classes the model tells apart."""
         labels: Any = self.model.config.num_labels
