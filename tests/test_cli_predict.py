@@ -93,6 +93,15 @@ def test_a_file_is_read_with_a_bar_on_stderr(
     assert "texts: 100%" in err
 
 
+def test_a_file_among_the_texts_is_no_text(
+    plain: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = write_csv(tmp_path / "reviews.csv", 5)
+    code, out, err = call(capsys, ["--model", str(plain), str(file)])
+    assert (code, out) == (2, "")
+    assert f"give it as --file {file}" in err
+
+
 def test_pairs_come_from_two_columns(
     plain: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -15,7 +15,7 @@ from holdfast.commands.settings import Interface
 from holdfast.commands.table import table
 from holdfast.data import EncodedExamples, Example, PadBatch
 from holdfast.data.files import text_of
-from holdfast.data.rows import Row, read_rows
+from holdfast.data.rows import SUFFIXES, Row, read_rows
 from holdfast.errors import InputError
 from holdfast.implicit.checkpoint import read_connection, require_safetensors
 from holdfast.implicit.layers import positions
@@ -78,6 +78,9 @@ def run(argv: Sequence[str]) -> None:
 
 def gather_texts(options: PredictOptions) -> list[Texts]:
     """Return the texts, or pairs, as the model will read them; refuse what it cannot read."""
+    for text in options.text:
+        if Path(text).suffix in SUFFIXES and Path(text).is_file():
+            raise InputError(f"{text} is a file; to label its rows give it as --file {text}.")
     given = [Row(number, "The texts", {"text": text}) for number, text in enumerate(options.text)]
     texts: list[Texts] = [(text_of(row, "text"),) for row in given]
     if options.file is not None:
