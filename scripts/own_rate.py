@@ -1,4 +1,4 @@
-"""Each model at the better of two learning rates, chosen on examples held out of its training.
+"""Each model at the best of its learning rates, chosen on examples held out of its training.
 
 A rate that suits one model need not suit another. results.py reads studies that differ in nothing
 but the rate, and takes of each model the one that answers more of the held-out examples right. The
@@ -22,8 +22,8 @@ def held_out(records: Sequence[RunRecord]) -> dict[str, dict[Training, float]]:
     found: dict[str, dict[Training, float]] = {}
     for record in records:
         if record.kind == "training":
-            accuracy = next(m.value for m in record.metrics if m.name == "accuracy")
-            if accuracy is not None:
+            held = [m for m in record.metrics if (m.name, m.group) == ("accuracy", "validation")]
+            if held and (accuracy := held[0].value) is not None:
                 found.setdefault(record.model, {})[record.task, record.seed] = accuracy
     return found
 

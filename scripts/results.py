@@ -6,7 +6,7 @@
 
 A block stands between `<!-- table imbert-table3 imbert-sst2 all-MiniLM-L6-v2 -->` and
 `<!-- end -->`; what lies between is written here, the rest by hand. As a study `one+other` are two
-side by side, `one|faster` two of which each model has the better.
+side by side, `one|faster` those of which each model has its best.
 """
 
 import argparse

@@ -127,6 +127,7 @@ def attack_record(
         "metrics": metrics,
         "series": series,
         "marks": {"accuracy": before, "accuracy_under_attack": after},
+        "labels": ("bad", "good"),
     }
     return record(model, "sst2", seed, **(known | fields))
 
@@ -222,12 +223,7 @@ def outcome(number: int, status: str, sentence: tuple[str, str, str] | None = No
 
 
 def write_outcomes(path: Path, outcomes: Sequence[Outcome]) -> Path:
-    header = {
-        "outcomes": 1,
-        "attack": "made up",
-        "examples": len(outcomes),
-        "labels": ["bad", "good"],
-    }
+    header = {"outcomes": 1, "attack": "made up", "examples": len(outcomes)}
     lines = [json.dumps(header), *(json.dumps(one.to_json()) for one in outcomes)]
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")

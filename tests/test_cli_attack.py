@@ -47,6 +47,7 @@ def test_a_file_is_attacked_and_the_outcomes_written(folder: Path, tmp_path: Pat
     code, out, err = call(capsys, folder, *extra)
     assert code == 0, err
     assert "accuracy under attack" in out
+    assert f"with the words of {folder / 'lexicon.json'}" in " ".join(out.split())
     assert "queries" in err
     lines = output.read_text().splitlines()
     assert len(lines) == 21

@@ -100,6 +100,7 @@ def test_a_file_among_the_texts_is_no_text(
     code, out, err = call(capsys, ["--model", str(plain), str(file)])
     assert (code, out) == (2, "")
     assert f"give it as --file {file}" in err
+    assert len(answers(capsys, "--model", str(plain), "film " * 500 + "see a.csv")) == 1
 
 
 def test_pairs_come_from_two_columns(

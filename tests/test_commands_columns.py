@@ -7,6 +7,7 @@ from train_tiny import write_checkpoint, write_csv
 
 from holdfast.cli import main
 from holdfast.commands.columns import find_label, find_texts
+from holdfast.errors import InputError
 from holdfast.record import read_record
 from holdfast.text import TextSettings
 
@@ -27,7 +28,8 @@ def own(tmp_path: Path):
 
     def write(header: str) -> Path:
         file = tmp_path / "own.csv"
-        file.write_text(f"{header}\na film,good\n")
+        row = ",".join("good" for _ in header.split(","))
+        file.write_text(f"{header}\n{row}\n")
         return file
 
     return write
@@ -44,13 +46,35 @@ def own(tmp_path: Path):
 )
 def test_what_the_model_was_trained_on_is_looked_for_first(model, own, header, texts, label):
     file = own(header)
-    assert (find_texts((), model, file), find_label(None, model, file)) == (texts, label)
+    assert (find_texts((), [model], file), find_label(None, [model], file)) == (texts, label)
 
 
 def test_what_is_named_counts(model, own):
     file = own("review,verdict")
-    assert find_texts(("verdict",), model, file) == ("verdict",)
-    assert find_label("review", model, file) == "review"
+    assert find_texts(("verdict",), [model], file) == ("verdict",)
+    assert find_label("review", [model], file) == "review"
+
+
+def test_a_model_of_pairs_reads_no_single_texts(tmp_path, own):
+    TextSettings(16, texts=("premise", "hypothesis"), label="label").save(tmp_path)
+    assert find_texts((), [tmp_path], own("text,label")) == ("premise", "hypothesis")
+
+
+def test_models_of_different_columns_are_not_compared_on_one_of_them(model, tmp_path, own):
+    other = tmp_path / "other"
+    other.mkdir()
+    TextSettings(16, texts=("title",), label="verdict").save(other)
+    file = own("review,title,verdict")
+    with pytest.raises(InputError, match="review and title"):
+        find_texts((), [model, other], file)
+    assert find_texts(("title",), [model, other], file) == ("title",)
+    assert find_label(None, [model, other], file) == "verdict"
+
+
+def test_a_model_that_remembers_none_follows_one_that_does(model, tmp_path, own):
+    bare = tmp_path / "bare"
+    bare.mkdir()
+    assert find_texts((), [bare, model], own("review,verdict")) == ("review",)
 
 
 @pytest.mark.parametrize("settings", [None, TextSettings(16)])  # of other making, or of a task
@@ -58,10 +82,8 @@ def test_a_model_that_remembers_none_reads_the_usual_columns(tmp_path, own, sett
     if settings is not None:
         settings.save(tmp_path)
     file = own("review,verdict")
-    assert (find_texts((), tmp_path, file), find_label(None, tmp_path, file)) == (
-        ("text",),
-        "label",
-    )
+    assert find_texts((), [tmp_path], file) == ("text",)
+    assert find_label(None, [tmp_path], file) == "label"
 
 
 def test_the_columns_of_training_need_not_be_named_again(tmp_path, capsys):
@@ -82,3 +104,8 @@ def test_the_columns_of_training_need_not_be_named_again(tmp_path, capsys):
     assert main(["attack", *used, *attacked]) == 0
     record = read_record(tmp_path / "found.json")
     assert (record.config["texts"], record.config["label"]) == (["review"], "verdict")
+    assert record.labels == ("bad", "good")
+    capsys.readouterr()
+    quick = ["--attacks", "--adaptive", "false", "--examples", "4"]
+    models = ["--models", str(tmp_path / "run" / "model"), "--file", str(data)]
+    assert main(["evaluate", *models, *quick, "--output", str(tmp_path / "results")]) == 0

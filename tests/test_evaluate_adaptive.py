@@ -19,7 +19,7 @@ from holdfast.attack.goal import Floats
 from holdfast.attack.search import HotFlip
 from holdfast.attack.spaces import build_space
 from holdfast.errors import InputError
-from holdfast.evaluate.adaptive import SMALL_GENETIC, adaptive, beaten
+from holdfast.evaluate.adaptive import SMALL_GENETIC, adaptive, asks, beaten
 from holdfast.evaluate.cost import model_inputs
 from holdfast.evaluate.measured import Measured
 from holdfast.evaluate.true_gradient import differentiated, true_gradient
@@ -243,6 +243,14 @@ def test_many_examples_are() -> None:
     (note,) = beaten([white], {"beam": 0.1})
     assert note.startswith(WARNING)
     assert "masked" in note
+
+
+@pytest.mark.parametrize("left", [0.1, 0.39])
+def test_a_sentence_about_an_attack_is_known_again(left) -> None:
+    white = Metric("white_box_accuracy", 0.4, count=40, total=100, group="hotflip")
+    (note,) = beaten([white], {"pwws_rift": left})
+    assert asks(note) == "pwws_rift"
+    assert asks("The true gradient was followed.") == ""
 
 
 def test_texts_that_broke_another_model_are_tried(tmp_path: Path) -> None:

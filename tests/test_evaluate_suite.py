@@ -329,6 +329,7 @@ def test_the_numbers_are_those_of_the_outcomes(ground: Path, tmp_path: Path) -> 
     won = [len(outcome.changes) for outcome in outcomes if outcome.adversarial]
     assert record.metric("changed_words").value == pytest.approx(sum(won) / len(won))
     assert record.metric("success_rate").total == record.metric("accuracy").count
+    assert record.labels == NAMES
 
 
 @pytest.mark.parametrize("changes", [(1, 3), (1, 1, 9)])

@@ -55,6 +55,11 @@ def test_every_task_has_a_part_in_the_choice(own_rate):
     assert own_rate.at_own_rate({SLOW: slow, FAST: fast}) == tuple(slow)
 
 
+def test_only_held_out_examples_have_a_part(own_rate):
+    elsewhere = RunRecord("training", "EX", "sst2", 0, {}, metrics=(Metric("accuracy", 0.9),))
+    assert own_rate.held_out([elsewhere]) == {}
+
+
 def test_the_table_marks_the_chosen_rate_and_counts_in_order(own_rate):
     tried = {
         SLOW: [training("T10", 0.625), training("T5", 0.5)],

@@ -186,7 +186,8 @@ def test_format_2_the_record_of_an_evaluation(tmp_path: Path) -> None:
     assert found.marks["accuracy_under_attack"] == "1111100000"
     assert [series.name for series in found.series] == ["moved_attack", "moved_random"]
     again = write_record(found, tmp_path / "again.json")
-    assert again.read_text() == EVALUATION.read_text()
+    written = json.loads(again.read_text())
+    assert written == {**json.loads(EVALUATION.read_text()), "labels": []}  # came later
     outcomes = OutcomesFile(EVALUATION.with_name(found.outcomes))
     assert [outcome.status for outcome in outcomes] == ["succeeded", "failed", "skipped"]
 

@@ -115,8 +115,10 @@ def test_nothing_is_reported_on_the_examples_that_chose_it(task, what):
     assert all(chosen_by.isdisjoint(of) for of in reported)
 
 
-@pytest.mark.parametrize("name", ["imbert-sst2", "imbert-low-resource"])
-def test_studies_of_which_each_model_has_the_better_differ_in_the_learning_rate_alone(name):
+@pytest.mark.parametrize(
+    ("name", "rate"), [("imbert-sst2", 4), ("imbert-low-resource", 4), ("imbert-low-resource", 16)]
+)
+def test_studies_of_which_each_model_has_its_best_differ_in_the_learning_rate_alone(name, rate):
     def trainings(study: str) -> dict:
         records = read_collection(ROOT / "results" / study / "e5-small.records.jsonl.gz")
         return {(r.model, r.seed): r for r in records if r.kind == "training"}
@@ -125,7 +127,7 @@ def test_studies_of_which_each_model_has_the_better_differ_in_the_learning_rate_
         rateless = {k: v for k, v in record.config["optimisation"].items() if k != "learning_rate"}
         return {**record.config, "optimisation": rateless, "output": None, **record.checksums}
 
-    slow, fast = trainings(name), trainings(f"{name}-x4")
+    slow, fast = trainings(name), trainings(f"{name}-x{rate}")
     assert fast
     for key, record in fast.items():
         assert known(record) == known(slow[key]), key

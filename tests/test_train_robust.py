@@ -118,7 +118,7 @@ def test_canonical_text_is_learned_from_the_training_part_and_noted(root, tmp_pa
     counts = {word: sum(text.split().count(word) for text in texts) for word in ("dull", "cold")}
     rare = min(counts, key=lambda word: counts[word])
     assert found.apply(f"a {rare} film").text.split()[1] == max(counts, key=lambda w: counts[w])
-    assert TextSettings.load(run.model).max_length == 16
+    assert TextSettings.load(run.model) == TextSettings(16, texts=("text",), label="label")
 
 
 def test_words_can_be_read_one_token_each(root, tmp_path):

@@ -20,7 +20,7 @@ from holdfast.data import Example
 from holdfast.errors import InputError, RunFailed
 from holdfast.record import Outcome
 from holdfast.record.files import written_atomically
-from holdfast.victim import ModelVictim, Victim
+from holdfast.victim import Victim
 
 FORMAT = 1
 _PATIENCE = 1.0  # seconds between two looks at what the other processes wrote
@@ -107,7 +107,6 @@ def _header(
         "seed": seed,
         "examples": len(examples),
         "data_sha256": digest.hexdigest(),
-        "labels": list(victim.labels) if isinstance(victim, ModelVictim) else [],
     }
 
 

@@ -173,7 +173,7 @@ def run(argv: Sequence[str]) -> None:
 
 
 def _words(attack: Attack) -> str:
-    """Return where the substitutes are from; what is left depends on them."""
+    """Return which lexicon the substitutes are from, if any: what is left depends on it."""
     match attack.transformation:
         case Neighbours(lexicon=lexicon):
             return lexicon.source
@@ -206,8 +206,8 @@ def with_columns(options: AttackOptions) -> AttackOptions:
     """Return the options with the columns of their file, as the record is to have them."""
     if options.file is None:
         return options
-    texts = find_texts(options.texts, options.model, options.file)
-    label = find_label(options.label, options.model, options.file)
+    texts = find_texts(options.texts, [options.model], options.file)
+    label = find_label(options.label, [options.model], options.file)
     return dataclasses.replace(options, texts=texts, label=label)
 
 

@@ -55,6 +55,7 @@ def write_attack_record(
     record = replace(
         found,
         config=encode(options),
+        labels=drawn.task.labels,
         training=None if training is None else training.training,
         checksums=_checksums(found, drawn),
         seeds=dict.fromkeys(("sample", "attack"), options.seed),

@@ -1,9 +1,10 @@
-"""Which columns of a file a model reads: those that are named, else those it was trained on."""
+"""Which columns of a file models read: those that are named, else those they were trained on."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
 from holdfast.data.rows import column_names
+from holdfast.errors import InputError
 from holdfast.text import TextSettings
 
 Names = tuple[str, ...]
@@ -11,22 +12,36 @@ TEXTS: Names = ("text",)
 LABEL = "label"
 
 
-def find_texts(named: Names, model: Path, file: Path) -> Names:
+def find_texts(named: Names, models: Sequence[Path], file: Path) -> Names:
     """Return the text columns of a file: one, or two of pairs."""
-    trained = TextSettings.load(model)
-    return named or _known(trained.texts if trained else (), TEXTS, column_names(file))
+    trained = (settings.texts for settings in _remembered(models))
+    return named or _agreed(trained, TEXTS, file, "texts")
 
 
-def find_label(named: str | None, model: Path, file: Path) -> str:
+def find_label(named: str | None, models: Sequence[Path], file: Path) -> str:
     """Return the column that holds the label."""
-    if named is not None:
-        return named
-    trained = TextSettings.load(model)
-    known = (trained.label,) if trained and trained.label is not None else ()
-    return _known(known, (LABEL,), column_names(file))[0]
+    trained = ((settings.label,) for settings in _remembered(models) if settings.label is not None)
+    return named or _agreed(trained, (LABEL,), file, "label")[0]
+
+
+def _remembered(models: Sequence[Path]) -> list[TextSettings]:
+    found = (TextSettings.load(model) for model in models)
+    return [settings for settings in found if settings is not None]
+
+
+def _agreed(trained: Iterable[Names], usual: Names, file: Path, setting: str) -> Names:
+    there = column_names(file)
+    found = {_known(names, usual, there) for names in trained if names} or {usual}
+    if len(found) > 1:
+        told = " and ".join(sorted(", ".join(names) for names in found))
+        raise InputError(
+            f"The models were trained on different columns ({told}); say with --{setting} which of "
+            f"{file} to read."
+        )
+    return found.pop()
 
 
 def _known(trained: Names, usual: Names, there: Collection[str]) -> Names:
-    """Return the trained names, unless only the usual ones are in the file."""
-    only_usual = not set(trained) <= set(there) and set(usual) <= set(there)
-    return usual if only_usual or not trained else trained
+    """Return the trained names, unless only the usual ones, as many, are in the file."""
+    lacking, others = not set(trained) <= set(there), set(usual) <= set(there)
+    return usual if lacking and others and len(usual) == len(trained) else trained

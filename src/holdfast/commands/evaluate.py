@@ -41,10 +41,10 @@ class EvaluateOptions:
     file: Path | None = None
     """CSV, TSV or JSON lines file of one's own, beside tasks or instead of them."""
     texts: tuple[str, ...] = ()
-    """Text columns of `file`: one, or two for sentence pairs; none: as the first model was trained,
-    or text."""
+    """Text columns of `file`: one, or two for sentence pairs; none: as the models were trained, or
+    text."""
     label: str | None = None
-    """Label column of `file`: the model's label names, or their codes; none: as the first model was
+    """Label column of `file`: the model's label names, or their codes; none: as the models were
     trained, or label."""
     advglue: Path | None = None
     """AdvGLUE's dev_ann.json."""
@@ -133,16 +133,16 @@ def suite_of(options: EvaluateOptions, checkpoints: Sequence[Checkpoint]) -> Sui
     names = list(dict.fromkeys(one.name for one in checkpoints))
     reference = options.reference or (names[0] if len(names) > 1 else None)
     given: dict[str, Any] = {name: getattr(options, name) for name in own}
-    given |= _columns(options, checkpoints[0].folder)
+    given |= _columns(options, [one.folder for one in checkpoints])
     return Suite(material=material, reference=reference, **given)
 
 
-def _columns(options: EvaluateOptions, model: Path) -> dict[str, Any]:
+def _columns(options: EvaluateOptions, models: Sequence[Path]) -> dict[str, Any]:
     if options.file is None:
         return {"texts": options.texts or TEXTS, "label": options.label or LABEL}
     return {
-        "texts": find_texts(options.texts, model, options.file),
-        "label": find_label(options.label, model, options.file),
+        "texts": find_texts(options.texts, models, options.file),
+        "label": find_label(options.label, models, options.file),
     }
 
 

@@ -1,6 +1,7 @@
 """`holdfast predict`: the label of texts by a trained model, which reads them as in training."""
 
 import json
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -79,12 +80,12 @@ def run(argv: Sequence[str]) -> None:
 def gather_texts(options: PredictOptions) -> list[Texts]:
     """Return the texts, or pairs, as the model will read them; refuse what it cannot read."""
     for text in options.text:
-        if Path(text).suffix in SUFFIXES and Path(text).is_file():
+        if text.lower().endswith(SUFFIXES) and os.path.isfile(text):  # no name is too long for it
             raise InputError(f"{text} is a file; to label its rows give it as --file {text}.")
     given = [Row(number, "The texts", {"text": text}) for number, text in enumerate(options.text)]
     texts: list[Texts] = [(text_of(row, "text"),) for row in given]
     if options.file is not None:
-        columns = find_texts(options.texts, options.model, options.file)
+        columns = find_texts(options.texts, [options.model], options.file)
         rows = read_rows(options.file)
         texts += [tuple(text_of(row, column) for column in columns) for row in rows]
     if not texts:

@@ -80,12 +80,13 @@ def to_examples(task: Task, split: str, rows: Iterable[Row]) -> list[Example]:
     codes = label_codes(task)
     no_label = None if task.no_label is None else str(task.no_label)
     examples, unlabelled = [], 0
+    own = task.hub is None
     for row in rows:
-        name = _label(row, task.label)
+        name = _label(row, task.label, own=own)
         if name == no_label:
             unlabelled += 1
             continue
-        texts = tuple(text_of(row, column) for column in task.texts)
+        texts = tuple(text_of(row, column, own=own) for column in task.texts)
         examples.append(Example(f"{split}:{row.number}", texts, _code(row, task, codes, name)))
     if not examples:
         raise InputError(f"No row of {task.name}, {split}, has a label; choose another split.")
@@ -104,14 +105,14 @@ def check_two_classes(examples: Iterable[Example], what: str) -> None:
         )
 
 
-def _value(row: Row, column: str, setting: str) -> object:
+def _value(row: Row, column: str, setting: str | None) -> object:
     if column not in row.values:
         where = row.header or row.where
         raise InputError(f"{where}: there is no column {column!r}{_columns(row, setting)}.")
     return row.values[column]
 
 
-def _columns(row: Row, setting: str) -> str:
+def _columns(row: Row, setting: str | None) -> str:
     names = ", ".join(repr(name[:40]) for name in list(row.values)[:20])
     only = next(iter(row.values), "")
     separator = next((mark for mark in OTHER_MARKS if mark in only), None)
@@ -120,12 +121,17 @@ def _columns(row: Row, setting: str) -> str:
             f", only {names}, which looks separated by {separator!r}: "
             "use commas in .csv and tabs in .tsv"
         )
+    if setting is None:
+        return f", which the task has; the file has {names}"
     return f"; name one of {names} with --data.{setting} in training, else with --{setting}"
 
 
-def text_of(row: Row, column: str) -> str:
-    """Return the text in a column, or say why no model could read it."""
-    value = _value(row, column, "texts")
+def text_of(row: Row, column: str, *, own: bool = True) -> str:
+    """Return the text in a column, or say why no model could read it.
+
+    A column of one's `own` file has the name that a setting gives, others that of their task.
+    """
+    value = _value(row, column, "texts" if own else None)
     if not isinstance(value, str):
         raise InputError(
             f"{row.where}: column {column!r} holds {value!r:.40}; expected text in quotes."
@@ -142,9 +148,9 @@ def text_of(row: Row, column: str) -> str:
     return value
 
 
-def _label(row: Row, column: str) -> str:
+def _label(row: Row, column: str, *, own: bool = True) -> str:
     """Return the label as a name: 1, "1", 1.0 and " 1 " are the same one."""
-    value = _value(row, column, "label")
+    value = _value(row, column, "label" if own else None)
     if isinstance(value, bool):
         return str(value).lower()
     if not isinstance(value, str | int | float) or value != value:  # null and NaN are gaps

@@ -21,7 +21,7 @@ _Record = tuple[str, Mapping[str, object], str | None]  # place, columns, place 
 
 SUFFIXES = (".jsonl", ".json", ".csv", ".tsv")
 OTHER_MARKS = (";", "\t", "|")
-"""What separates the columns of files that are no .csv or .tsv."""
+"""What separates the columns of many a file that is called .csv."""
 
 _QUOTED = re.compile(r'"(?:[^"]|"")*"')
 _LARGEST_FIELD = 2**31 - 1  # the most that csv takes on every platform

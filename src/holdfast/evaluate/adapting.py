@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from holdfast.errors import InputError
-from holdfast.evaluate.adaptive import WHITE_BOX, adaptive, attacks_run, beaten
+from holdfast.evaluate.adaptive import WHITE_BOX, adaptive, asks, attacks_run, beaten
 from holdfast.evaluate.bench import Bench
 from holdfast.evaluate.cells import AdaptiveCell
 from holdfast.evaluate.drawing import Drawn
@@ -56,11 +56,16 @@ class Adapted:
             )
 
     def refresh(self, found: RunRecord) -> RunRecord:
-        """Add what is to be said of attacks that were run since."""
+        """Say of the other attacks what is to be said now, of those run since too."""
         white = [metric for metric in found.metrics if metric.name == "white_box_accuracy"]
-        told = beaten(white, self.black_box(found))
-        new = tuple(sentence for sentence in told if sentence not in found.notes)
-        return replace(found, notes=(*found.notes, *new))
+        asked = {
+            m.group: m.value or 0.0 for m in found.metrics if m.name == "accuracy_under_attack"
+        }
+        known = {**self.black_box(found), **asked}
+        told = tuple(beaten(white, known))
+        stale = [note for note in found.notes if asks(note) in known and note not in told]
+        kept = tuple(note for note in found.notes if note not in stale)
+        return replace(found, notes=(*kept, *(note for note in told if note not in kept)))
 
     def black_box(self, head: RunRecord) -> dict[str, float]:
         """Return what attacks that only ask left of the accuracy, by the records beside this.

@@ -7,6 +7,7 @@ which is tested against finite differences; a search that only asks runs beside 
 that broke another model are tried.
 """
 
+import re
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -28,7 +29,7 @@ WHITE_BOX = ("hotflip", "hull")
 SMALL_GENETIC = "small_genetic"
 """A short genetic search over the words of the white-box attacks; it only asks."""
 _THOROUGH = ("genetic_jia", "beam")  # where one of these was run, the short one would add nothing
-UNLIKELY = 0.05
+_UNLIKELY = 0.05
 _SAME_WORDS = (*_THOROUGH, SMALL_GENETIC, "pwws_rift", "random_search")
 _PROBES = 4  # texts on which gradients are tested
 
@@ -189,16 +190,22 @@ def beaten(white: Sequence[Metric], black_box: Mapping[str, float]) -> Iterator[
         )
 
 
+def asks(note: str) -> str:
+    """Return which attack a sentence of `beaten` is about; of another sentence, nothing."""
+    found = re.fullmatch(rf"(?:{re.escape(WARNING)})?The attack (\S+), which only asks, .*", note)
+    return found[1] if found else ""
+
+
 def _by_chance(white: Metric, left: float) -> bool:
     """Whether so much less may be left of equally many examples by chance: Fisher's exact test.
 
-    They are the same examples, and which of them are left is not known here: the test is careful.
+    They are the same examples; which of them are left is not passed on, so the test is careful.
     """
     from scipy.stats import fisher_exact  # type: ignore[import-untyped]  # half a second
 
     total, held = white.total or 0, white.count or 0
     fewer = round(left * total)
-    return bool(fisher_exact([[held, total - held], [fewer, total - fewer]]).pvalue >= UNLIKELY)
+    return bool(fisher_exact([[held, total - held], [fewer, total - fewer]]).pvalue >= _UNLIKELY)
 
 
 def _verdict(by_chance: bool) -> str:

@@ -28,6 +28,5 @@ class Named:
 
     def label_names(self) -> tuple[str, ...]:
         """Return a name for each class."""
-        config = getattr(getattr(self.victim, "model", None), "config", None)
-        names = getattr(config, "id2label", None) or {}
-        return self.labels or tuple(str(names.get(n, n)) for n in range(self.victim.classes))
+        unnamed = tuple(map(str, range(self.victim.classes)))
+        return self.labels or getattr(self.victim, "labels", unnamed)

@@ -55,7 +55,8 @@ def _attack(bench: Bench, cell: AttackCell) -> Prepared:
     file = bench.out / cell.stem.with_name(f"{cell.stem.name}.outcomes.jsonl")
     checksums = {**_checksums(attack), **_encoder(cell.material.encoder)}
     seeds = dict.fromkeys(("sample", "attack"), cell.reading.seed)
-    head = replace(_head(bench, cell, drawn, seeds, checksums, cell.attack), outcomes=file.name)
+    head = _head(bench, cell, drawn, seeds, checksums, cell.attack)
+    head = replace(head, outcomes=file.name, labels=drawn.task.labels)
     return Prepared(head, Attacked(bench, cell, drawn, attack, file).measure)
 
 

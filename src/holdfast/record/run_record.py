@@ -118,6 +118,8 @@ class RunRecord:
     seconds: float = 0.0
     outcomes: str | None = None
     """File of outcomes, beside the record."""
+    labels: tuple[str, ...] = ()
+    """Names of the classes by the codes that the outcomes have; none: unknown."""
     notes: tuple[str, ...] = ()
     """What a reader must know; one that begins with `WARNING` is shown as a warning."""
 

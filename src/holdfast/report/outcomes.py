@@ -3,10 +3,10 @@
 import heapq
 import zlib
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from holdfast.errors import InputError
 from holdfast.record import Outcome, OutcomesFile, RunRecord
@@ -73,7 +73,7 @@ def _read(found: Outcomes, record: RunRecord, file: OutcomesFile) -> None:
     heaps: dict[str, list[Drawn]] = {}
     count, under = 0, record.attack or "none"
     try:
-        names = _names(file.header())
+        file.header()
         for outcome in file:
             count += 1
             answers.add(outcome.prediction)
@@ -81,7 +81,7 @@ def _read(found: Outcomes, record: RunRecord, file: OutcomesFile) -> None:
             status = outcome.status
             if status not in heaps:
                 heaps[status] = found.drawn[Group(record.model, record.task, under, status)]
-            _keep(heaps[status], outcome, record.seed, names)
+            _keep(heaps[status], outcome, record)
     except (InputError, OSError, TypeError) as error:
         kept = f"; {counted(count, 'outcome')} before it are counted" if count else ""
         found.problems.append(f"{where(record)}: {str(error).rstrip('.')}{kept}.")
@@ -97,25 +97,19 @@ def _read(found: Outcomes, record: RunRecord, file: OutcomesFile) -> None:
         found.one_answer.append(record)
 
 
-def _names(header: Mapping[str, Any]) -> Sequence[str]:
-    """Return the names of the classes; none where the file is older, or of another making."""
-    found = header.get("labels")
-    return [str(name) for name in found] if isinstance(found, list) else []
-
-
 def _require_texts(outcome: Outcome) -> None:
     texts = (outcome.id, *outcome.texts, *(outcome.adversarial or ()))
     if not all(isinstance(text, str) for text in texts):
         raise InputError(f"The outcome {outcome.id!r} has something else than text for its texts.")
 
 
-def _keep(heap: list[Drawn], outcome: Outcome, seed: int | None, labels: Sequence[str]) -> None:
+def _keep(heap: list[Drawn], outcome: Outcome, record: RunRecord) -> None:
     # Negative, as heapq keeps the least on top and the greatest key must go first.
     key = -zlib.crc32(str(outcome.id).encode("utf-8", "replace"))
     if len(heap) == MOST_OF_A_KIND and key <= heap[0].key:
         return
     _require_texts(outcome)
-    entry = Drawn(key, outcome.id, outcome, seed, labels)
+    entry = Drawn(key, outcome.id, outcome, record.seed, record.labels)
     if any(other.id == outcome.id for other in heap):
         return  # the same text, of another training or attack seed
     if len(heap) < MOST_OF_A_KIND:
@@ -189,7 +183,8 @@ def _answer(prediction: int | None, probabilities: Sequence[float], labels: Sequ
 
 
 def _name(code: int, labels: Sequence[str]) -> str:
-    return labels[code] if 0 <= code < len(labels) else str(code)
+    known = isinstance(code, int) and 0 <= code < len(labels)  # files of other making have any
+    return labels[code] if known else str(code)
 
 
 def _facts(outcome: Outcome) -> str:

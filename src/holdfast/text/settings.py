@@ -22,7 +22,7 @@ class TextSettings:
     mode: Literal["aligned", "word_level"] = "aligned"
     """The tokenizer's own pieces, or one id for each word."""
     texts: tuple[str, ...] = ()
-    """Text columns of the file it was trained on; none: it was a known task."""
+    """Text columns of the file it was trained on; none: it was a known task, or is not known."""
     label: str | None = None
     """Label column of that file."""
 
