@@ -14,7 +14,7 @@ from holdfast.record import Metric
 from holdfast.statistics import wilson
 
 _NEARLY_ALL = 0.95  # of the answers in one class, from which on they are hardly answers
-_OTHERS = 5  # rows of other classes at least: with fewer a good model may answer alike
+_OTHERS = 3  # rows of other classes at least: with fewer a good model may answer alike
 
 
 @dataclass(frozen=True)
