@@ -14,7 +14,8 @@ from holdfast.record import Metric
 from holdfast.statistics import wilson
 
 _NEARLY_ALL = 0.95  # of the answers in one class, from which on they are hardly answers
-_OTHERS = 3  # rows of other classes at least: with fewer a good model may answer alike
+_FEWEST = 5  # rows: fewer may well be answered alike
+_OTHERS = 2  # rows of other classes at least: with fewer a good model may answer alike
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ def doubts(predictions: Sequence[int], labels: Sequence[int]) -> tuple[str, ...]
     answered = Counter(prediction for prediction in predictions if prediction >= 0)
     often, count = max(answered.items(), key=lambda item: item[1], default=(0, 0))
     others = sum(label != often for label in labels)
-    if others >= _OTHERS and count >= _NEARLY_ALL * rows:
+    if rows >= _FEWEST and others >= _OTHERS and count >= _NEARLY_ALL * rows:
         found.append(
             f"The model answers one class ({often}) for {100 * count / rows:.0f} % of the {rows} "
             "rows: its accuracy is that of a constant, and says nothing of how it holds."
