@@ -54,7 +54,12 @@ def natural(name: str) -> list[tuple[int, str]]:
 
 def best_rates(tried: Tried) -> dict[str, float]:
     """Return each model's rate; of equals the one that was named first."""
-    return {model: max(means, key=means.__getitem__) for model, means in accuracies(tried).items()}
+    return {model: best_rate(means) for model, means in accuracies(tried).items()}
+
+
+def best_rate(means: Mapping[float, float]) -> float:
+    """Return the rate of the highest accuracy."""
+    return max(means, key=means.__getitem__)
 
 
 def at_own_rate(tried: Tried) -> tuple[RunRecord, ...]:
@@ -70,12 +75,12 @@ def at_own_rate(tried: Tried) -> tuple[RunRecord, ...]:
 
 def rates_table(tried: Tried) -> Iterator[str]:
     """Yield the held-out accuracy of every model at every rate; bold: the rate it gets."""
-    best, trainings = best_rates(tried), held_out(next(iter(tried.values())))
+    trainings = held_out(next(iter(tried.values())))
     yield f"| held out of training | seeds | {' | '.join(f'{rate:g}' for rate in tried)} |"
     yield "| --- | ---: |" + " ---: |" * len(tried)
     for model, means in accuracies(tried).items():
         seeds = {seed for _, seed in trainings[model]}
-        marks = {rate: "**" if rate == best[model] else "" for rate in tried}
+        marks = {rate: "**" if rate == best_rate(means) else "" for rate in tried}
         shown = (f"{mark}{100 * means[rate]:.1f}{mark}" for rate, mark in marks.items())
         yield f"| {model} | {len(seeds)} | {' | '.join(shown)} |"
     yield ""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from holdfast.data.rows import OTHER_MARKS, Row, read_rows
+from holdfast.data.rows import Row, read_rows, separated_otherwise
 from holdfast.data.task import Example, Task, label_codes
 from holdfast.errors import InputError
 
@@ -114,13 +114,8 @@ def _value(row: Row, column: str, setting: str | None) -> object:
 
 def _columns(row: Row, setting: str | None) -> str:
     names = ", ".join(repr(name[:40]) for name in list(row.values)[:20])
-    only = next(iter(row.values), "")
-    separator = next((mark for mark in OTHER_MARKS if mark in only), None)
-    if len(row.values) == 1 and separator:
-        return (
-            f", only {names}, which looks separated by {separator!r}: "
-            "use commas in .csv and tabs in .tsv"
-        )
+    if otherwise := separated_otherwise(list(row.values)):
+        return f", only {names}, which {otherwise}"
     if setting is None:
         return f", which the task has; the file has {names}"
     return f"; name one of {names} with --data.{setting} in training, else with --{setting}"

@@ -9,7 +9,7 @@ import csv
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,9 +20,8 @@ from holdfast.errors import InputError
 _Record = tuple[str, Mapping[str, object], str | None]  # place, columns, place of their names
 
 SUFFIXES = (".jsonl", ".json", ".csv", ".tsv")
-OTHER_MARKS = (";", "\t", "|")
-"""What separates the columns of many a file that is called .csv."""
 
+_OTHER_MARKS = (";", "\t", "|")  # that separate the columns of many a file called .csv
 _QUOTED = re.compile(r'"(?:[^"]|"")*"')
 _LARGEST_FIELD = 2**31 - 1  # the most that csv takes on every platform
 
@@ -40,8 +39,7 @@ class Row:
 
 def read_rows(path: Path) -> list[Row]:
     """Read every row of a file, or say what is wrong with it and on which line."""
-    if not path.is_file():
-        raise InputError(f"{path} is not a file; pass the path of a file that exists.")
+    _require_file(path)
     rows = [
         Row(number, f"{path}, {place}", values, header and f"{path}, {header}")
         for number, (place, values, header) in enumerate(_records(path))
@@ -53,10 +51,22 @@ def read_rows(path: Path) -> list[Row]:
 
 def column_names(path: Path) -> tuple[str, ...]:
     """Return the columns of a file as its first row has them."""
-    if not path.is_file():
-        raise InputError(f"{path} is not a file; pass the path of a file that exists.")
+    _require_file(path)
     first = next(_records(path), None)
     return () if first is None else tuple(first[1])
+
+
+def _require_file(path: Path) -> None:
+    if not path.is_file():
+        raise InputError(f"{path} is not a file; pass the path of a file that exists.")
+
+
+def separated_otherwise(names: Sequence[str]) -> str | None:
+    """Say so where what stands as the only column are several; none: nothing tells."""
+    if len(names) != 1:
+        return None
+    mark = next((mark for mark in _OTHER_MARKS if mark in names[0]), None)
+    return mark and f"looks separated by {mark!r}: use commas in .csv and tabs in .tsv"
 
 
 def _records(path: Path) -> Iterator[_Record]:
@@ -120,8 +130,8 @@ def _table(path: Path, records: Iterator[tuple[int, list[str]]]) -> Iterator[_Re
 
 
 def _remedy(header: list[str]) -> str:
-    if len(header) == 1 and (mark := next((m for m in OTHER_MARKS if m in header[0]), None)):
-        return f"it looks separated by {mark!r}: use commas in .csv and tabs in .tsv"
+    if otherwise := separated_otherwise(header):
+        return f"it {otherwise}"
     return (
         "put a text that holds the separator or a line break into a .csv field in double quotes, "
         "or write .jsonl"
