@@ -13,7 +13,7 @@ import json
 import os
 import tarfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -43,10 +43,13 @@ class Study:
     """Whether it is measured on held-out training examples, to choose by."""
     rate: float = 1.0
     """How many times the encoder's learning rate it trains with."""
+    genetic: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    """Encoder to the examples that the genetic search is given, where others are given more."""
 
     def budget_for(self, model: str) -> Budget:
         """Return what it runs of its protocol with an encoder."""
-        return dataclasses.replace(self.budget, learning_rate=self.rate * MODELS[model])
+        rate = self.rate * MODELS[model]
+        return dataclasses.replace(self.budget, learning_rate=rate, genetic=self.genetic.get(model))
 
     def faster(self, rate: float) -> "Study":
         """Return the same with a learning rate so many times as high, under a name of its own."""
@@ -89,6 +92,19 @@ BASE = {
             "rift-snli",
             ("rift-table2", "rift-table3", "rift-table4"),
             cut(train=12000, attacked=1000, epochs=2, batch_size=48),
+            ("snli",),
+        ),
+        Study(
+            "rift-imdb-longer",
+            ("rift-table1", "rift-table3"),
+            cut(train=12000, attacked=1000, epochs=3, batch_size=32, max_length=128),
+            ("imdb",),
+            genetic={"e5-small": 200},
+        ),
+        Study(
+            "rift-snli-longer",
+            ("rift-table2", "rift-table3"),
+            cut(train=40000, attacked=1000, epochs=2, batch_size=48),
             ("snli",),
         ),
         Study(

@@ -17,7 +17,7 @@ from holdfast.reproduce import run as running
 from holdfast.reproduce.again import Compared, _compared
 from holdfast.reproduce.budget import FULL, SMALL, TINY
 from holdfast.reproduce.done import is_done, note_done, refuse_other_files
-from holdfast.reproduce.run import suite_of
+from holdfast.reproduce.run import suites_of
 from holdfast.reproduce.samples import sample_folder
 
 SST2 = REPRODUCTIONS["imbert-table3"]
@@ -194,7 +194,7 @@ def test_bad_input_of_one_cell_does_not_stop_the_others(place, tmp_path, monkeyp
 @pytest.mark.parametrize(("budget", "clean"), [(SMALL, 100), (FULL, None), (TINY, "same")])
 def test_clean_accuracy_is_on_more_examples_than_are_attacked(budget, clean, place):
     at = dataclasses.replace(setting(place), budget=budget)
-    suite = suite_of(first(SST2, at), at)
+    (suite,) = suites_of(first(SST2, at), at)
     assert suite.clean_examples == clean
     assert suite.examples == (budget.attacked or 1000)
 

@@ -21,6 +21,8 @@ class Budget:
     """Training examples of a cell at most, validation included."""
     attacked: int | None = None
     """Examples attacked at most."""
+    genetic: int | None = None
+    """Examples for the genetic search at most, which asks thousands of times for each."""
     clean: int | Literal["same"] | None = "same"
     """Examples for the accuracy without an attack, which costs little; same: those that are
     attacked; none: all of the sample."""

@@ -14,6 +14,7 @@ from holdfast.train import TrainConfig
 
 Sample = Literal["published", "test", "covered", "textfooler"]
 Probe = Literal["growth", "features", "cost"]
+GENETIC = "genetic_jia"
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,9 @@ class Measure:
     """Names of attacks; the texts as they are are measured in any case."""
     examples: int = 1000
     """How many are drawn from the sample."""
+    genetic: int | None = None
+    """How many are drawn for the genetic search, which asks thousands of times for each; none: as
+    many as for the others."""
     sample: Sample = "published"
     """The split that is reported on; the test split, also where there is a validation split; its
     texts that have language-model-filtered substitutes; or the thousand that TextFooler was
@@ -37,6 +41,14 @@ class Measure:
     probes: tuple[Probe, ...] = ()
     """What else: how a perturbation grows through the layers, a map of the features, what a
     forward pass of 128 tokens costs."""
+
+    def parts(self) -> list["Measure"]:
+        """Return it once for each number of examples, with the attacks that are given so many."""
+        others = tuple(attack for attack in self.attacks if attack != GENETIC)
+        if self.genetic is None or others == self.attacks:
+            return [dataclasses.replace(self, genetic=None)]
+        part = dataclasses.replace(self, attacks=others, genetic=None)
+        return [part, dataclasses.replace(part, attacks=(GENETIC,), examples=self.genetic)]
 
 
 @dataclass(frozen=True)

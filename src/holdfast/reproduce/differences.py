@@ -133,7 +133,8 @@ def _attacks(setting: Setting, cells: Sequence[Cell]) -> Iterator[str]:
     tasks = {cell.measure.task for cell in cells}
     if not attacks:
         return
-    fewest = min(cell.measure.examples for cell in cells if cell.measure.attacks)
+    parts = (part for cell in cells for part in cell.measure.parts() if part.attacks)
+    fewest = min(part.examples for part in parts)
     if fewest < ATTACKED:
         yield f"{fewest} examples are attacked; the paper has 1,000 where it tells."
     if setting.lexicon is None:

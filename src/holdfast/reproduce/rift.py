@@ -162,7 +162,7 @@ def train(setting: Setting, method: Method, of: DataSet, seed: int) -> TrainConf
         ),
         selection=Selection(
             by="hull_accuracy",
-            attacked=500 if budget.attacked is None else 4 * budget.attacked,
+            attacked=at_most(500, None if budget.attacked is None else 4 * budget.attacked),
             steps=setting.steps(10),
         ),
         optimisation=Optimisation(
@@ -182,7 +182,7 @@ def measure(setting: Setting, of: DataSet, *names: str) -> Measure:
     """Return what is measured: the clean texts, and the attacks of these columns."""
     attacks = tuple(ATTACKS[name] for name in names or tuple(ATTACKS))
     attacked = at_most(1000, setting.budget.attacked)
-    return Measure(of.task, attacks, attacked, sample="covered")
+    return Measure(of.task, attacks, attacked, setting.budget.genetic, sample="covered")
 
 
 def cells_of(

@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import torch
 
@@ -16,7 +17,7 @@ from holdfast.data import Example, Task, evaluation_split, find_task, read_split
 from holdfast.errors import InputError, RunFailed
 from holdfast.evaluate import Checkpoint, Silent, Suite, evaluate
 from holdfast.record import RunRecord, read_record, write_record
-from holdfast.reproduce.cell import Cell, Probed
+from holdfast.reproduce.cell import Cell, Measure, Probed
 from holdfast.reproduce.done import cell_folder, is_done, material_of, note_done
 from holdfast.reproduce.joined import trained_task
 from holdfast.reproduce.probe_cost import cost_record
@@ -104,8 +105,8 @@ class Workshop:
 
     def _evaluate(self, cell: Cell) -> None:
         checkpoint = Checkpoint(cell.row, self.place(cell) / "run" / "model", cell.seed)
-        suite = suite_of(cell, self.setting)
-        evaluate(checkpoint, suite, self.records, machine=self.machine, progress=Silent())
+        for suite in suites_of(cell, self.setting):
+            evaluate(checkpoint, suite, self.records, machine=self.machine, progress=Silent())
 
     def _probe(self, cell: Cell) -> None:
         if not cell.measure.probes:
@@ -160,14 +161,21 @@ def title(cell: Cell) -> str:
     return f"{cell.row}, {cell.measure.task}, seed {cell.seed}"
 
 
-def suite_of(cell: Cell, setting: Setting) -> Suite:
-    """Return what an evaluation measures of a cell."""
-    measure, thorough = cell.measure, setting.budget.checks
+def suites_of(cell: Cell, setting: Setting) -> list[Suite]:
+    """Return what evaluations measure of a cell: one for all attacks that get as many examples."""
+    first, *others = cell.measure.parts()
+    clean = setting.budget.clean
+    shared = first.examples if clean == "same" else clean
+    return [_suite(first, setting, clean), *(_suite(part, setting, shared) for part in others)]
+
+
+def _suite(measure: Measure, setting: Setting, clean: int | Literal["same"] | None) -> Suite:
+    thorough = setting.budget.checks
     return Suite(
         tasks=(measure.task,),
         attacks=measure.attacks,
         examples=measure.examples,
-        clean_examples=setting.budget.clean,
+        clean_examples=clean,
         data=sample_folder(setting, measure.task, measure.sample),
         material=material_of(setting, measure),
         advglue=setting.advglue if measure.advglue else None,
