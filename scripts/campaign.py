@@ -13,7 +13,7 @@ import json
 import os
 import tarfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -43,13 +43,10 @@ class Study:
     """Whether it is measured on held-out training examples, to choose by."""
     rate: float = 1.0
     """How many times the encoder's learning rate it trains with."""
-    genetic: Mapping[str, int] = dataclasses.field(default_factory=dict)
-    """Encoder to the examples that the genetic search is given, where others are given more."""
 
     def budget_for(self, model: str) -> Budget:
         """Return what it runs of its protocol with an encoder."""
-        rate = self.rate * MODELS[model]
-        return dataclasses.replace(self.budget, learning_rate=rate, genetic=self.genetic.get(model))
+        return dataclasses.replace(self.budget, learning_rate=self.rate * MODELS[model])
 
     def faster(self, rate: float) -> "Study":
         """Return the same with a learning rate so many times as high, under a name of its own."""
@@ -97,9 +94,8 @@ BASE = {
         Study(
             "rift-imdb-longer",
             ("rift-table1", "rift-table3"),
-            cut(train=12000, attacked=1000, epochs=3, batch_size=32, max_length=128),
+            cut(train=12000, attacked=1000, genetic=200, epochs=3, batch_size=32, max_length=128),
             ("imdb",),
-            genetic={"e5-small": 200},
         ),
         Study(
             "rift-snli-longer",

@@ -36,7 +36,7 @@ from holdfast.victim.word_level import WordLevel
 
 LONGEST = 512  # tokens, where neither the caller nor the model knows a limit
 ON_CPU, ON_GPU = (1024, 1), (16384, 8)  # tokens of a batch, widths are multiples of
-ON_SHARED_GPU = 4096, 32  # batches that a few searches fill, of few shapes to record
+ON_SHARED_GPU = 8192, 32  # batches that a few searches fill, of few shapes to record
 _NOISE = {"fp32": 1e-3, "bf16": 0.1}
 
 
