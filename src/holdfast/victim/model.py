@@ -26,7 +26,6 @@ from holdfast.victim.model_session import ModelSession, token_rows
 from holdfast.victim.pieces import Pieces
 from holdfast.victim.reading import ID_MASK, TYPE_SHIFT, TokenReading
 from holdfast.victim.replay import Replay
-from holdfast.victim.rounded import RoundedMatrices, Versions
 from holdfast.victim.space import Rows, Space
 from holdfast.victim.splice import Spans, SplicedSpace, slots, splice, spliced_space, trial_row
 from holdfast.victim.steady import SteadyRows
@@ -53,12 +52,7 @@ class _Recordings(NamedTuple):
 
     handle: Connected | None
     device: torch.device
-    versions: Versions
     replay: Replay
-
-    def are_of(self, handle: Connected | None, *now: object) -> bool:
-        """Whether they were made of what there is now."""
-        return self.handle is handle and (self.device, self.versions) == now
 
 
 class ModelVictim:
@@ -95,7 +89,6 @@ class ModelVictim:
         self.shape = Shape(self.max_length, batch_tokens or budget, multiple, padding, fill)
         self._typed = "token_type_ids" in self.tokenizer.model_input_names
         self.word_level = word_level
-        self._rounded = RoundedMatrices(model) if precision == "bf16" else None
         self._recordings: _Recordings | None = None
         self._texts: Pieces | WordLevel = (WordLevel if word_level else Pieces)(
             self.tokenizer, self.max_length
@@ -232,15 +225,14 @@ class ModelVictim:
         return self.forward(tokens.to(device), lengths.to(device))
 
     def _replay(self) -> Replay:
-        """Return the recordings; new ones once the model was moved, connected or trained."""
-        handle, device = connected(self.model), self.model.device
-        versions = self._rounded.versions if self._rounded else ()
-        if self._recordings is None or not self._recordings.are_of(handle, device, versions):
+        """Return the recordings; new ones once the model was moved or connected."""
+        known, handle, device = self._recordings, connected(self.model), self.model.device
+        if known is None or known.handle is not handle or known.device != device:
             # a solve that fails must be able to say so
             strict = handle is not None and handle.connection.on_failure == "raise"
             made = Replay(self.forward, device, possible=not strict)
-            self._recordings = _Recordings(handle, device, versions, made)
-        return self._recordings.replay
+            self._recordings = known = _Recordings(handle, device, made)
+        return known.replay
 
     def forward(self, tokens: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
         """Return the log-probabilities of a padded batch, on the model's device."""
@@ -254,8 +246,7 @@ class ModelVictim:
         autocast = torch.autocast(tokens.device.type, torch.bfloat16, self.precision == "bf16")
         steady = nullcontext() if self.shape.fill else SteadyRows()
         with torch.no_grad(), autocast, steady:
-            found = self._rounded(inputs) if self._rounded else self.model(**inputs)
-        logits: torch.Tensor = found.logits
+            logits: torch.Tensor = self.model(**inputs).logits
         return logits.float().log_softmax(-1)
 
 
