@@ -199,6 +199,21 @@ def test_clean_accuracy_is_on_more_examples_than_are_attacked(budget, clean, pla
     assert suite.examples == (budget.attacked or 1000)
 
 
+def test_the_genetic_search_can_be_given_fewer_examples_than_the_others(place, tmp_path, no_page):
+    few = dataclasses.replace(TINY, genetic=2)
+    one = dataclasses.replace(RIFT, cells=lambda at: RIFT.cells(at)[:1])
+    at = setting(place, output=tmp_path, budget=few)
+    given = {suite.attacks: suite.examples for suite in suites_of(first(RIFT, at), at)}
+    assert given == {("pwws_rift",): TINY.attacked, ("genetic_jia",): 2}
+    result = reproduce(one, at)
+    assert (result.done, result.failed) == (1, ())
+    assert any(said.startswith("2 examples are attacked") for said in result.differences)
+    folder = tmp_path / "records" / "Standard" / "0" / "imdb"
+    names = ("clean-0", "pwws_rift-0", "genetic_jia-0")
+    totals = [read_record(folder / f"{name}.json").metric("accuracy").total for name in names]
+    assert totals == [TINY.attacked, TINY.attacked, 2]
+
+
 def test_a_clean_record_has_as_many_examples_as_the_budget_says(place, tmp_path, no_page):
     more = dataclasses.replace(TINY, clean=10)
     one = dataclasses.replace(SST2, cells=lambda at: SST2.cells(at)[:1])

@@ -43,6 +43,7 @@ class Graph:
 def gpu(monkeypatch):
     """A GPU whose streams are names; `stream` is the one in use."""
     state = SimpleNamespace(stream="own", graphs=[], pools=[], freed=[], recording=False)
+    state.emptied = lambda: None
 
     def named(name):
         return SimpleNamespace(name=name, wait_stream=lambda other: None)
@@ -74,6 +75,7 @@ def gpu(monkeypatch):
         "graph_pool_handle": object,
         "default_generators": (generator,),
         "current_device": lambda: 0,
+        "empty_cache": lambda: state.emptied(),
     }
     for name, fake in fakes.items():
         monkeypatch.setattr(torch.cuda, name, fake)
@@ -124,6 +126,7 @@ class Learner:
         self.gpu, self.weight = gpu, nn.Parameter(torch.tensor(2.0))
         self.seen: list[tuple[int, bool]] = []
         self.broken: RuntimeError | None = None
+        self.full = False
         self.recorder = Recorder(recordable(gpu, self.take, [self.weight]), [self.weight])
 
     def take(self, inputs) -> Step:
@@ -132,6 +135,8 @@ class Learner:
         loss.backward()
         if self.broken is not None and self.gpu.recording:
             raise self.broken
+        if self.full:
+            raise NO_ROOM
         return Step([loss.detach()], {"twice": [2 * loss.detach()]})
 
     def step(self, *values: float) -> Step:
@@ -243,6 +248,27 @@ def test_a_shape_that_was_recorded_is_still_played_after_another_failed(gpu) -> 
     learner.step(1.0, 2.0)
     assert learner.step(7.0).losses[0].item() == 14.0
     assert [graph.played for graph in gpu.graphs] == [2, 0]
+
+
+def test_a_step_for_which_there_is_no_room_is_taken_without_the_recordings(gpu, caplog) -> None:
+    learner = Learner(gpu)
+    for _ in range(2):
+        learner.step(1.0)
+    learner.full = True
+    gpu.emptied = lambda: setattr(learner, "full", False)  # the recordings filled it
+    assert learner.step(1.0, 2.0).losses[0].item() == 6.0
+    assert learner.weight.grad.item() == 3.0  # nothing is left of what broke off
+    assert "1 recordings are dropped" in caplog.text
+    for _ in range(3):
+        learner.step(1.0)
+    assert [graph.played for graph in gpu.graphs] == [1]  # and none is made again
+
+
+def test_a_step_that_is_too_large_by_itself_says_so(gpu) -> None:
+    learner = Learner(gpu)
+    learner.full = True
+    with pytest.raises(torch.OutOfMemoryError):
+        learner.step(1.0)
 
 
 # -- what stands in the way -----------------------------------------------------------------------

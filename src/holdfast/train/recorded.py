@@ -92,7 +92,24 @@ class Recorder:
             self._record(shape, inputs)
         if shape in self._recorded:
             return self._recorded[shape].play(inputs)
+        try:
+            return self._take(inputs)
+        except torch.OutOfMemoryError:
+            if not self._recorded:
+                raise
+            self._make_room()
         return self._take(inputs)
+
+    def _make_room(self) -> None:
+        """Give up the recordings, whose memory nothing else can use: a slow step is one."""
+        _log.warning(
+            "The GPU's memory is full; %d recordings are dropped, and steps run as they are.",
+            len(self._recorded),
+        )
+        self._recorded.clear()
+        self._pool, self._attempts = None, Attempts(possible=False)
+        self._forget_gradients()
+        torch.cuda.empty_cache()
 
     def _record(self, shape: Shape, inputs: Inputs) -> None:
         """Record one shape, if that can be done."""
