@@ -74,6 +74,12 @@ BASE = {
             ("sst2",),
         ),
         Study(
+            "neighbours",
+            ("neighbours",),
+            cut(train=10000, attacked=100, epochs=2, batch_size=128),
+            ("sst2",),
+        ),
+        Study(
             "rift-imdb",
             ("rift-table1", "rift-table3", "rift-table4", "rift-figure4", "rift-figure2"),
             cut(train=1500, attacked=50, epochs=3, batch_size=32, max_length=128),

@@ -31,7 +31,7 @@ def write_split(folder: Path, name: str, split: str, count: int, *, seed: int) -
 
 
 def write_data(folder: Path) -> Path:
-    """SST-2, IMDB and SNLI, AdvGLUE, lexicon, allowed sets, TextFooler's reviews, a WordNet."""
+    """SST-2, IMDB and SNLI, AdvGLUE, lexicon, vectors, allowed sets, reviews, a WordNet."""
     for name, split in (("sst2", "validation"), ("imdb", "test"), ("snli", "test")):
         write_split(folder, name, "train", 48, seed=1)
         write_split(folder, name, split, 12, seed=2)
@@ -40,6 +40,8 @@ def write_data(folder: Path) -> Path:
     substitutions = folder / "substitutions"
     substitutions.mkdir()
     (substitutions / "counterfitted_neighbors.json").write_text(json.dumps(LEXICON))
+    vectors = "".join(f"{word} {at % 2} 1 0.{at}\n" for at, word in enumerate(LEXICON))
+    (substitutions / "counterfitted_vectors.txt").write_text(vectors)
     covered = [text for text, _ in sentences(8, seed=2)]  # of the twelve test examples
     allowed = {text: _allowed(text) for text in covered}
     for name in ("imdb", "snli"):

@@ -14,7 +14,7 @@ from holdfast.reproduce.cell import name_of
 from holdfast.reproduce.imbert import quarters
 from holdfast.reproduce.shard import alone
 
-BASE = Setting("bert-base-uncased", Path("out"), data=Path("data"))
+BASE = Setting("bert-base-uncased", Path("out"), data=Path("data"), vectors=Path("vectors.txt"))
 ALL = pytest.mark.parametrize("recipe", REPRODUCTIONS.values(), ids=list(REPRODUCTIONS))
 
 
@@ -186,3 +186,12 @@ def test_who_is_made_for_further_words_reads_texts_over_those_words(words):
     assert read_over["Plain canonical apart 1.5"].lexicon == Path("lexicon.json")
     made_for_them = read_over.get("Plain canonical further")
     assert words == (made_for_them and made_for_them.lexicon)  # without the file no such row
+
+
+def test_who_has_a_thesaurus_of_his_own_meets_the_models_of_the_composition():
+    own = REPRODUCTIONS["neighbours"].cells(setting(budget=FULL))
+    known = {cell.id for cell in REPRODUCTIONS["composition"].cells(setting(budget=FULL))}
+    assert own
+    assert {cell.id for cell in own} <= known
+    with pytest.raises(InputError, match=r"--vectors FILE, or make one with .*counter_fit\.py"):
+        REPRODUCTIONS["neighbours"].cells(setting(vectors=None))

@@ -31,6 +31,7 @@ def test_every_table_is_there_with_every_number():
         "composition": 0,
         "strongest": 0,
         "further": 0,
+        "neighbours": 0,
         "rift-figure4": 0,
     }
 

@@ -79,6 +79,9 @@ class ReproduceOptions:
     """Folder of WordNet's database files; none: where it is usually installed."""
     encoder: Path | None = None
     """Folder of TextFooler's sentence encoder; none: the demo's model, where it is installed."""
+    vectors: Path | None = None
+    """Word vectors of TextFooler's neighbours, a word and its numbers a line; none: the data
+    folder's substitutions/counterfitted_vectors.txt, or the lexicon's words."""
     advglue: Path | None = None
     """AdvGLUE's dev_ann.json; none: the data folder's."""
 

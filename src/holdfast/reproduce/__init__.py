@@ -1,6 +1,6 @@
 """Every table and figure of the two papers as a recipe that runs on one's own model.
 
-`composition`, `strongest` and `further` are ours: what neither paper has.
+`composition`, `strongest`, `further` and `neighbours` are ours: what neither paper has.
 """
 
 from collections.abc import Mapping
@@ -17,6 +17,7 @@ from holdfast.reproduce import (
     imbert_table4,
     imbert_table5,
     imbert_table6,
+    neighbours,
     rift_figure2,
     rift_figure3,
     rift_figure4,
@@ -42,7 +43,7 @@ _MODULES = (
     *(imbert_table1, imbert_table2, imbert_table3, imbert_table4, imbert_table5, imbert_table6),
     *(imbert_propositions, rift_table1, rift_table2, rift_table3, rift_table4),
     *(rift_figure2, rift_figure3, rift_figure4),
-    *(composition, strongest, further),
+    *(composition, strongest, further, neighbours),
 )
 
 REPRODUCTIONS: Mapping[str, Reproduction] = MappingProxyType(

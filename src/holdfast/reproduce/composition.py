@@ -39,7 +39,9 @@ def _row(objective: str, connection: str, text: str) -> str:
     return " ".join(part for part in (objective, connection, text) if part)
 
 
-ROWS = tuple(_row(*parts) for parts in product(OBJECTIVES, CONNECTIONS, TEXTS))
+PARTS = {_row(*parts): parts for parts in product(OBJECTIVES, CONNECTIONS, TEXTS)}
+"""Row to its objective, connection and text."""
+ROWS = tuple(PARTS)
 SHORT = ("Standard", "Standard canonical", "RIFT", "RIFT Theta canonical")
 
 
@@ -50,19 +52,20 @@ def cells(setting: Setting) -> list[Cell]:
     attacks = tuple(ATTACKS.values()) if setting.budget.whole else ("pwws_rift", "deepwordbug")
     return [
         Cell(
-            name_of(_row(*parts)),
+            name_of(row),
             tuple(ATTACKS),
-            _train(setting, *parts, seed),
+            train(setting, *PARTS[row], seed),
             Measure(TASK, attacks, examples),
             seed,
         )
-        for parts in product(OBJECTIVES, CONNECTIONS, TEXTS)
-        if _row(*parts) in chosen
+        for row in ROWS
+        if row in chosen
         for seed in setting.seeds_or(5)
     ]
 
 
-def _train(setting: Setting, objective: str, connection: str, text: str, seed: int) -> TrainConfig:
+def train(setting: Setting, objective: str, connection: str, text: str, seed: int) -> TrainConfig:
+    """Return the training of one combination."""
     method = imbert.Method(_connection(setting, connection), _objective(setting, objective))
     substitutions = Substitutions(lexicon=setting.lexicon)
     return dataclasses.replace(

@@ -150,13 +150,18 @@ def _attacks(setting: Setting, cells: Sequence[Cell]) -> Iterator[str]:
     if "genetic_jia" in attacks and setting.reading == "aligned":
         yield "Models read with their own pieces; the released code gives every word one token."
     if "textfooler" in attacks:
-        yield _encoder(setting)
+        yield from _textfooler(setting)
 
 
-def _encoder(setting: Setting) -> str:
+def _textfooler(setting: Setting) -> Iterator[str]:
     if setting.encoder is None:
-        return "TextFooler has no sentence encoder here, so nothing bounds the change of meaning."
-    return (
-        f"TextFooler's sentence encoder is {setting.encoder.name}, not the Universal Sentence "
-        "Encoder; its neighbours are the lexicon's, not the 50 nearest vectors."
-    )
+        yield "TextFooler has no sentence encoder here, so nothing bounds the change of meaning."
+    else:
+        yield (
+            f"TextFooler's sentence encoder is {setting.encoder.name}, not the Universal Sentence "
+            "Encoder."
+        )
+    if setting.vectors is None:
+        yield "TextFooler's neighbours are the lexicon's, not the 50 nearest vectors."
+    else:
+        yield f"TextFooler's neighbours are the 50 nearest vectors of {setting.vectors.name}."

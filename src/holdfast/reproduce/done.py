@@ -98,6 +98,7 @@ _WORDS = {
     "allowed_sets": "file of allowed sets",
     "wordnet": "WordNet",
     "encoder": "sentence encoder",
+    "vectors": "file of word vectors",
 }
 """Material of attacks to what a sentence calls it."""
 
@@ -124,6 +125,7 @@ def material_of(setting: Setting, measure: Measure) -> Material:
         allowed_sets=setting.allowed.get(measure.task) if covered else None,
         wordnet=setting.wordnet,
         encoder=setting.encoder,
+        vectors=setting.vectors,
     )
     taken = {name: at for name, at in vars(whole).items() if _takes(measure.attacks, name)}
     return Material(**taken)

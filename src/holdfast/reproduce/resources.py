@@ -26,6 +26,7 @@ class Wanted:
     lexicon: Path | None = None
     wordnet: Path | None = None
     encoder: Path | None = None
+    vectors: Path | None = None
     advglue: Path | None = None
 
 
@@ -54,6 +55,7 @@ def find_setting(wanted: Wanted, *, pairs: bool = False) -> Setting:
         further=_there(data, "substitutions/further_neighbors.json"),
         wordnet=wanted.wordnet,
         encoder=wanted.encoder or _demo_encoder(),
+        vectors=wanted.vectors or _there(data, "substitutions/counterfitted_vectors.txt"),
         advglue=wanted.advglue or _there(data, "advglue/dev_ann.json"),
         allowed={
             task: path

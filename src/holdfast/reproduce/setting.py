@@ -63,6 +63,8 @@ class Setting:
     wordnet: Path | None = None
     encoder: Path | None = None
     """Sentence encoder of TextFooler's constraint; none: it goes without."""
+    vectors: Path | None = None
+    """Word vectors of TextFooler's 50 neighbours; none: it has the lexicon's."""
     advglue: Path | None = None
     """AdvGLUE's dev_ann.json; none: what is measured on it stays missing."""
     allowed: Mapping[str, Path] = field(default_factory=dict)

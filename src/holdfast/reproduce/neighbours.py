@@ -1,0 +1,60 @@
+"""What neither paper has: an attacker with a thesaurus of his own, on SST-2.
+
+The models of `composition` without a connection, and TextFooler with the 50 nearest words of a file
+of vectors. None of them was told these words: RIFT and canonical text know the lexicon. What a
+defence makes of words it knows is in the tables of `composition`; this is about all the others.
+"""
+
+from holdfast.errors import InputError
+from holdfast.reproduce import composition
+from holdfast.reproduce.budget import at_most
+from holdfast.reproduce.cell import Cell, Measure, name_of
+from holdfast.reproduce.recipe import Choice, Reproduction
+from holdfast.reproduce.setting import Setting
+from holdfast.reproduce.table import Place
+
+ATTACKS = {"50 neighbours": "textfooler"}
+ROWS = ("Standard", "Standard canonical", "RIFT", "RIFT canonical")
+
+
+def cells(setting: Setting) -> list[Cell]:
+    """Return the trainings of the composition that have no connection."""
+    if setting.vectors is None:
+        raise InputError(
+            "The attacker takes his words from word vectors, and there are none; give --vectors "
+            "FILE, or make one with scripts/counter_fit.py."
+        )
+    examples = at_most(1000, setting.budget.attacked)
+    return [
+        Cell(
+            name_of(row),
+            tuple(ATTACKS),
+            composition.train(setting, *composition.PARTS[row], seed),
+            Measure(composition.TASK, tuple(ATTACKS.values()), examples),
+            seed,
+        )
+        for row in setting.rows(ROWS, ROWS[:2])
+        for seed in setting.seeds_or(5)
+    ]
+
+
+def places(setting: Setting) -> list[Place]:
+    """Return clean accuracy and the attack, of every row."""
+    task = composition.TASK
+    return [place for row in ROWS for place in composition.row_places(row, task, attacks=ATTACKS)]
+
+
+REPRODUCTION = Reproduction(
+    name="neighbours",
+    protocol=__doc__,
+    choices=(
+        Choice(
+            "Which vectors.",
+            "Those that are given. TextFooler's are Paragram's, counter-fitted with PPDB and "
+            "WordNet; scripts/counter_fit.py makes such of GloVe's with WordNet alone.",
+        ),
+        Choice("Trainings.", "Those of the composition, so both tables can stand side by side."),
+    ),
+    cells=cells,
+    places=places,
+)
