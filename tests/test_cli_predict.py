@@ -10,6 +10,7 @@ from train_tiny import model, tokenizer, write_checkpoint, write_csv
 
 from holdfast.cli import main
 from holdfast.commands.predict import INTERFACE
+from holdfast.data.rows import read_rows
 from holdfast.implicit import Connection, ImplicitEuler, connect, load, save
 
 TEXTS = ["the film was great", "a dull and very cold story", "fine"]
@@ -144,6 +145,9 @@ def test_a_long_text_is_cut_to_what_the_model_reads(
         (["--file", "FILE", "--texts", "words"], ["line 1 (the header)", "'words'", "'text'"]),
         (["--file", "FILE", "--texts", "a", "b", "c"], ["3 columns"]),
         (["x", "--file", "FILE", "--texts", "text", "label"], ["mixed"]),
+        (["x", "--output", "labels.txt"], ["'.txt'", ".csv or .jsonl"]),
+        (["x", "--output", "no/folder.csv"], ["no folder no"]),
+        (["--file", "FILE", "--output", "FILE"], ["is the file that is read"]),
     ],
 )
 def test_bad_input_is_one_sentence(
@@ -169,3 +173,25 @@ def test_a_model_that_was_never_trained_is_refused(
     code, out, err = call(capsys, ["--model", str(folder), "fine"])
     assert (code, out) == (2, "")
     assert "no trained classifier" in err
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl"])
+def test_the_rows_of_a_file_come_back_with_their_labels(
+    suffix: str, plain: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, output = tmp_path / "new.csv", tmp_path / f"labelled{suffix}"
+    file.write_text('id,text\n7,"a dull, ""cold"" story"\n8,"café,\nfine"\n', encoding="utf-8")
+    shared = ["--model", str(plain), "--file", str(file)]
+    code, out, err = call(capsys, [*shared, "--output", str(output)])
+    assert (code, out) == (0, f"Wrote {output}: 2 rows, the label of each in 'predicted'.\n"), err
+    rows = [dict(row.values) for row in read_rows(output)]
+    assert [(row["id"], row["text"]) for row in rows] == [
+        ("7", 'a dull, "cold" story'),
+        ("8", "café,\nfine"),
+    ]
+    for row, answer in zip(rows, answers(capsys, *shared), strict=True):
+        assert row["predicted"] == answer["label"]
+        assert float(row["probability"]) == pytest.approx(answer["probability"], abs=1e-5)
+    code, _, err = call(capsys, ["--model", str(plain), "--file", str(output), "--output", "x.csv"])
+    assert code == 2
+    assert "has a column 'predicted' already" in " ".join(err.split())

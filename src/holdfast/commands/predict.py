@@ -3,15 +3,16 @@
 import json
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from tqdm import tqdm
 
 from holdfast.commands.columns import find_texts
+from holdfast.commands.labelled import LABEL, check_output, write_labelled
 from holdfast.commands.settings import Interface
 from holdfast.commands.table import table
 from holdfast.data import EncodedExamples, Example, PadBatch
@@ -42,6 +43,9 @@ class PredictOptions:
     """CSV, TSV or JSON lines file of texts to label, besides those given."""
     texts: tuple[str, ...] = ()
     """Text columns of `file`: one, or two for sentence pairs; none: as in training, or text."""
+    output: Path | None = None
+    """CSV or JSON lines file for the rows as they were read, each with its label (`predicted`) and
+    that label's probability; none: they are printed."""
     batch_size: int = 32
     """Texts read by the model at once."""
     max_length: int | None = None
@@ -67,32 +71,46 @@ INTERFACE = Interface(
 def run(argv: Sequence[str]) -> None:
     """Label the texts and print them with their labels."""
     options, given = INTERFACE.read(argv)
-    texts = gather_texts(options)
+    rows = gather_rows(options)
+    columns = [row.columns for row in rows]
+    if options.output is not None:
+        check_output(options.output, options.file, columns)
     classifier = load_trained(options.model)
+    texts = [row.texts for row in rows]
     answers = predict(classifier, texts, options, progress=options.file is not None)
-    if "json" in given:
+    if options.output is not None:
+        write_labelled(options.output, columns, answers)
+        print(f"Wrote {options.output}: {len(rows):,} rows, the label of each in {LABEL!r}.")
+    elif "json" in given:
         for answer in answers:
             print(json.dumps(answer))
     else:
         print(shown(list(answers)))
 
 
-def gather_texts(options: PredictOptions) -> list[Texts]:
-    """Return the texts, or pairs, as the model will read them; refuse what it cannot read."""
+class Asked(NamedTuple):
+    """A text, or pair, as the model will read it, and the columns it came with."""
+
+    texts: Texts
+    columns: Mapping[str, object]
+
+
+def gather_rows(options: PredictOptions) -> list[Asked]:
+    """Return what is to be labelled; refuse what a model cannot read."""
     for text in options.text:
         if text.lower().endswith(SUFFIXES) and os.path.isfile(text):  # no name is too long for it
             raise InputError(f"{text} is a file; to label its rows give it as --file {text}.")
     given = [Row(number, "The texts", {"text": text}) for number, text in enumerate(options.text)]
-    texts: list[Texts] = [(text_of(row, "text"),) for row in given]
+    asked = [Asked((text_of(row, "text"),), row.values) for row in given]
     if options.file is not None:
         columns = find_texts(options.texts, [options.model], options.file)
-        rows = read_rows(options.file)
-        texts += [tuple(text_of(row, column) for column in columns) for row in rows]
-    if not texts:
+        for row in read_rows(options.file):
+            asked.append(Asked(tuple(text_of(row, column) for column in columns), row.values))
+    if not asked:
         raise InputError("There is no text to label; write one behind the options, or give --file.")
-    if len({len(text) for text in texts}) > 1:
+    if len({len(one.texts) for one in asked}) > 1:
         raise InputError("Single texts and pairs cannot be mixed; give pairs in a --file only.")
-    return texts
+    return asked
 
 
 def load_trained(folder: Path) -> Classifier:

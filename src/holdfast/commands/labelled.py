@@ -1,0 +1,56 @@
+"""The rows of a file with what a model says of each, written as a file."""
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from holdfast.errors import InputError
+from holdfast.record.files import written_atomically
+
+LABEL, PROBABILITY = "predicted", "probability"
+SUFFIXES = (".csv", ".jsonl")
+
+Columns = Mapping[str, object]
+
+
+def check_output(path: Path, read: Path | None, rows: Sequence[Columns]) -> None:
+    """Refuse, before a model is run, a file that cannot be written or would overwrite a column."""
+    if path.suffix.lower() not in SUFFIXES:
+        raise InputError(
+            f"--output {path} ends in {path.suffix!r}; expected a file ending in "
+            f"{' or '.join(SUFFIXES)}."
+        )
+    if read is not None and path.resolve() == read.resolve():
+        raise InputError(f"--output {path} is the file that is read; name another.")
+    if not path.parent.is_dir():
+        raise InputError(f"There is no folder {path.parent} for --output; make it first.")
+    for name in (LABEL, PROBABILITY):
+        if any(name in row for row in rows):
+            raise InputError(
+                f"{read} has a column {name!r} already, under which the answers would stand; "
+                "rename it."
+            )
+
+
+def write_labelled(
+    path: Path, rows: Sequence[Columns], answers: Iterable[Mapping[str, Any]]
+) -> None:
+    """Write each row as it was read, its label and that label's probability behind it."""
+    found = (
+        {**row, LABEL: answer["label"], PROBABILITY: round(answer["probability"], 6)}
+        for row, answer in zip(rows, answers, strict=True)
+    )
+    with written_atomically(path) as file:
+        if path.suffix.lower() == ".jsonl":
+            for row in found:
+                file.write((json.dumps(row, ensure_ascii=False) + "\n").encode())
+            return
+        text = io.TextIOWrapper(file, encoding="utf-8", newline="")
+        names = list(dict.fromkeys(name for row in rows for name in row))
+        writer = csv.DictWriter(text, [*names, LABEL, PROBABILITY])
+        writer.writeheader()
+        writer.writerows(found)
+        text.detach()  # which flushes it; the file is closed by who opened it
