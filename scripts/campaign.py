@@ -30,6 +30,10 @@ MODELS = {"all-MiniLM-L6-v2": 1e-4, "e5-small": 5e-5}
 """Model to its learning rate: the papers' 2e-5 is for models five times as large."""
 
 
+VECTORS = "substitutions/counterfitted_vectors.txt"
+"""In the data folder; `scripts/counter_fit.py` makes it."""
+
+
 @dataclasses.dataclass(frozen=True)
 class Study:
     """Reproductions that share a protocol and an output folder."""
@@ -41,6 +45,8 @@ class Study:
     """Cells of other tasks are left for another time."""
     development: bool = False
     """Whether it is measured on held-out training examples, to choose by."""
+    vectors: bool = False
+    """Whether its attacker takes his words from vectors."""
     rate: float = 1.0
     """How many times the encoder's learning rate it trains with."""
 
@@ -78,6 +84,7 @@ BASE = {
             ("neighbours",),
             cut(train=10000, attacked=100, epochs=2, batch_size=128),
             ("sst2",),
+            vectors=True,
         ),
         Study(
             "rift-imdb",
@@ -100,7 +107,14 @@ BASE = {
         Study(
             "rift-imdb-longer",
             ("rift-table1", "rift-table3"),
-            cut(train=12000, attacked=1000, genetic=200, epochs=3, batch_size=32, max_length=128),
+            cut(
+                train=12000,
+                attacked=1000,
+                genetic_examples=200,
+                epochs=3,
+                batch_size=32,
+                max_length=128,
+            ),
             ("imdb",),
         ),
         Study(
@@ -193,6 +207,7 @@ def setting_of(study: Study, model: str, options: argparse.Namespace) -> Setting
         precision="bf16",
         wordnet=options.wordnet,
         encoder=options.models / "all-MiniLM-L6-v2",
+        vectors=options.data / VECTORS if study.vectors else None,
     )
     return find_setting(wanted)
 

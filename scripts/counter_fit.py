@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from holdfast.record import write_atomically
 from holdfast.text.wordnet import find_wordnet, read_wordnet
 
 Vectors = NDArray[np.float32]
@@ -25,6 +26,7 @@ Pairs = NDArray[np.int64]
 
 APART, NEAR = 1.0, 0.2  # cosine distance that antonyms get at least; below which pairs are kept
 RATE, ROUNDS = 0.1, 20
+ROUNDING = 1e-5  # by which a distance may seem to have grown
 BLOCK = 2000  # words whose neighbours are looked for at once
 
 
@@ -33,7 +35,7 @@ class Synset(NamedTuple):
 
     words: tuple[str, ...]
     opposite: tuple[tuple[str, int, int], ...]
-    """Synset, number of the own word, number of the other's; 0: the whole of it."""
+    """Synset, number of the own word and of the other's, both from 1: words are opposites."""
     similar: tuple[str, ...]
 
 
@@ -59,8 +61,8 @@ def antonyms(folder: Path) -> Iterator[tuple[str, str]]:
         for synset in known.values():
             for offset, own, its in synset.opposite:
                 other = known[offset]
-                yield synset.words[own - 1], other.words[its - 1]
-                yield from product(around(synset, known), around(other, known))
+                one = [synset.words[own - 1], *around(synset, known)]
+                yield from product(one, [other.words[its - 1], *around(other, known)])
 
 
 def around(synset: Synset, known: dict[str, Synset]) -> list[str]:
@@ -128,12 +130,12 @@ def distances(rows: Vectors, pairs: Pairs) -> Vectors:
 
 def counter_fitted(rows: Vectors, apart: Pairs, together: Pairs) -> Vectors:
     """Return the vectors after some rounds of pulling and pushing."""
-    kept = without(very_near(rows), apart)
-    before = distances(rows, kept)
+    kept, together = without(very_near(rows), apart), without(together, apart)
+    before = distances(rows, kept) + ROUNDING
     for _ in range(ROUNDS):
         asked = [
             (apart[distances(rows, apart) < APART], -RATE),
-            (together[distances(rows, together) > 0], RATE),
+            (together[distances(rows, together) > ROUNDING], RATE),
             (kept[distances(rows, kept) > before], RATE),
         ]
         rows = unit(rows + _moves(rows, asked))
@@ -160,14 +162,17 @@ def main() -> None:
     parser.add_argument("--output", type=Path, required=True)
     parser.add_argument("--words", type=int, default=60_000, help="the most frequent; others go")
     options = parser.parse_args()
+    options.output.parent.mkdir(parents=True, exist_ok=True)
     folder = find_wordnet(options.wordnet)
     words, rows = read(options.vectors, options.words)
     apart, together = numbered(antonyms(folder), words), numbered(synonyms(folder), words)
     print(f"{len(words)} words, {len(apart)} pairs of opposites, {len(together)} of synonyms")
     fitted = counter_fitted(rows, apart, together)
-    with options.output.open("w", encoding="utf-8") as file:
-        for word, row in zip(words, fitted, strict=True):
-            file.write(word + " " + " ".join(f"{number:.5f}" for number in row) + "\n")
+    lines = (
+        f"{word} {' '.join(f'{number:.5f}' for number in row)}\n"
+        for word, row in zip(words, fitted, strict=True)
+    )
+    write_atomically(options.output, "".join(lines))
     print(f"Wrote {options.output}")
 
 

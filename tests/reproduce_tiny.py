@@ -41,7 +41,7 @@ def write_data(folder: Path) -> Path:
     substitutions.mkdir()
     (substitutions / "counterfitted_neighbors.json").write_text(json.dumps(LEXICON))
     vectors = "".join(f"{word} {at % 2} 1 0.{at}\n" for at, word in enumerate(LEXICON))
-    (substitutions / "counterfitted_vectors.txt").write_text(vectors)
+    (substitutions / "vectors.txt").write_text(vectors)
     covered = [text for text, _ in sentences(8, seed=2)]  # of the twelve test examples
     allowed = {text: _allowed(text) for text in covered}
     for name in ("imdb", "snli"):

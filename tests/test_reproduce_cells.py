@@ -14,7 +14,7 @@ from holdfast.reproduce.cell import name_of
 from holdfast.reproduce.imbert import quarters
 from holdfast.reproduce.shard import alone
 
-BASE = Setting("bert-base-uncased", Path("out"), data=Path("data"), vectors=Path("vectors.txt"))
+BASE = Setting("bert-base-uncased", Path("out"), data=Path("data"))
 ALL = pytest.mark.parametrize("recipe", REPRODUCTIONS.values(), ids=list(REPRODUCTIONS))
 
 
@@ -193,5 +193,3 @@ def test_who_has_a_thesaurus_of_his_own_meets_the_models_of_the_composition():
     known = {cell.id for cell in REPRODUCTIONS["composition"].cells(setting(budget=FULL))}
     assert own
     assert {cell.id for cell in own} <= known
-    with pytest.raises(InputError, match=r"--vectors FILE, or make one with .*counter_fit\.py"):
-        REPRODUCTIONS["neighbours"].cells(setting(vectors=None))

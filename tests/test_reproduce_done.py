@@ -75,6 +75,12 @@ def changed_lexicon(place, tmp_path, at):
     return dataclasses.replace(at, lexicon=file)
 
 
+def new_vectors(place, tmp_path, at):
+    file = tmp_path / "vectors.txt"
+    file.write_text("good 1 0\nfine 1 0.1\n")
+    return dataclasses.replace(at, vectors=file)
+
+
 def no_allowed_sets(place, tmp_path, at):
     return dataclasses.replace(at, allowed={})
 
@@ -85,6 +91,7 @@ def no_allowed_sets(place, tmp_path, at):
         (IMDB, changed_encoder, "sentence encoder"),
         (IMDB, changed_sample, "sample of TextFooler"),
         (IMDB, changed_lexicon, "lexicon"),
+        (IMDB, new_vectors, "file of word vectors"),
         (RIFT, no_allowed_sets, "file of allowed sets"),
     ],
     ids=lambda value: getattr(value, "__name__", None),
@@ -200,14 +207,16 @@ def test_clean_accuracy_is_on_more_examples_than_are_attacked(budget, clean, pla
 
 
 def test_the_genetic_search_can_be_given_fewer_examples_than_the_others(place, tmp_path, no_page):
-    few = dataclasses.replace(TINY, genetic=2)
+    few = dataclasses.replace(TINY, genetic_examples=2, checks=True)
     one = dataclasses.replace(RIFT, cells=lambda at: RIFT.cells(at)[:1])
     at = setting(place, output=tmp_path, budget=few)
     given = {suite.attacks: suite.examples for suite in suites_of(first(RIFT, at), at)}
     assert given == {("pwws_rift",): TINY.attacked, ("genetic_jia",): 2}
     result = reproduce(one, at)
     assert (result.done, result.failed) == (1, ())
-    assert any(said.startswith("2 examples are attacked") for said in result.differences)
+    assert (
+        "The genetic search is given 2 of the 4 examples that are attacked." in result.differences
+    )
     folder = tmp_path / "records" / "Standard" / "0" / "imdb"
     names = ("clean-0", "pwws_rift-0", "genetic_jia-0")
     totals = [read_record(folder / f"{name}.json").metric("accuracy").total for name in names]
@@ -260,3 +269,22 @@ def test_without_any_interval_nothing_is_claimed():
     again = Again(Path("r.json"), made(), (one,))
     assert again.holds
     assert "No number has an interval" in " ".join(again_text(again).split())
+
+
+def test_a_note_of_before_there_were_vectors_and_fewer_examples_still_counts(place, tmp_path):
+    at = setting(place, output=tmp_path)
+    cell = first(IMDB, at)
+    note_done(at, cell)
+    file = next(tmp_path.glob("cells/*/done.json"))
+    (note,) = json.loads(file.read_text())
+    assert "genetic_examples" not in note["measure"]
+    del note["resources"]["file of word vectors"]
+    file.write_text(json.dumps([note]))
+    assert is_done(at, cell)
+    assert not is_done(new_vectors(place, tmp_path, at), cell)
+
+
+def test_an_attacker_with_vectors_is_not_run_without_them(place, tmp_path):
+    recipe = REPRODUCTIONS["neighbours"]
+    with pytest.raises(InputError, match=r"--vectors FILE, or make one with .*counter_fit\.py"):
+        reproduce(recipe, setting(place, output=tmp_path))

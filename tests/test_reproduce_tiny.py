@@ -34,7 +34,8 @@ def no_page(monkeypatch):
 @pytest.mark.parametrize("name", REPRODUCTIONS)
 def test_it_runs_and_every_planned_number_is_there(name, place, no_page):
     recipe = REPRODUCTIONS[name]
-    result = reproduce(recipe, setting(place))
+    vectors = place / "data" / "substitutions" / "vectors.txt" if recipe.needs_vectors else None
+    result = reproduce(recipe, setting(place, vectors=vectors))
     assert not result.failed
     planned = [entry for grid in result.grids for entry in grid.entries if entry.planned]
     assert planned

@@ -80,8 +80,8 @@ class ReproduceOptions:
     encoder: Path | None = None
     """Folder of TextFooler's sentence encoder; none: the demo's model, where it is installed."""
     vectors: Path | None = None
-    """Word vectors of TextFooler's neighbours, a word and its numbers a line; none: the data
-    folder's substitutions/counterfitted_vectors.txt, or the lexicon's words."""
+    """Word vectors of TextFooler's neighbours, a word and its numbers a line; none: it has the
+    lexicon's words."""
     advglue: Path | None = None
     """AdvGLUE's dev_ann.json; none: the data folder's."""
 

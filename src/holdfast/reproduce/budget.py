@@ -21,8 +21,6 @@ class Budget:
     """Training examples of a cell at most, validation included."""
     attacked: int | None = None
     """Examples attacked at most."""
-    genetic: int | None = None
-    """Examples for the genetic search at most, which asks thousands of times for each."""
     clean: int | Literal["same"] | None = "same"
     """Examples for the accuracy without an attack, which costs little; same: those that are
     attacked; none: all of the sample."""
@@ -35,6 +33,9 @@ class Budget:
     seeds: tuple[int, ...] | None = None
     checks: bool = False
     """Whether hidden states are followed and the model attacked through its gradients, too."""
+    genetic_examples: int | None = None
+    """Of the attacked ones those that the genetic search is given at most: it asks thousands of
+    times for each."""
 
     def examples(self, wanted: int) -> int:
         """Return how many of `wanted` low-resource examples are drawn: 1,000 become `train`."""

@@ -6,7 +6,7 @@ import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from holdfast.errors import InputError
 from holdfast.record import encode
@@ -27,9 +27,6 @@ class Measure:
     """Names of attacks; the texts as they are are measured in any case."""
     examples: int = 1000
     """How many are drawn from the sample."""
-    genetic: int | None = None
-    """How many are drawn for the genetic search, which asks thousands of times for each; none: as
-    many as for the others."""
     sample: Sample = "published"
     """The split that is reported on; the test split, also where there is a validation split; its
     texts that have language-model-filtered substitutes; or the thousand that TextFooler was
@@ -41,14 +38,24 @@ class Measure:
     probes: tuple[Probe, ...] = ()
     """What else: how a perturbation grows through the layers, a map of the features, what a
     forward pass of 128 tokens costs."""
+    genetic_examples: int | None = None
+    """How many are drawn for the genetic search; none: as many as for the others."""
 
     def parts(self) -> list["Measure"]:
         """Return it once for each number of examples, with the attacks that are given so many."""
         others = tuple(attack for attack in self.attacks if attack != GENETIC)
-        if self.genetic is None or others == self.attacks:
-            return [dataclasses.replace(self, genetic=None)]
-        part = dataclasses.replace(self, attacks=others, genetic=None)
-        return [part, dataclasses.replace(part, attacks=(GENETIC,), examples=self.genetic)]
+        fewer = self.genetic_examples
+        if fewer is None or fewer >= self.examples or others == self.attacks:
+            return [dataclasses.replace(self, genetic_examples=None)]
+        part = dataclasses.replace(self, attacks=others, genetic_examples=None)
+        return [part, dataclasses.replace(part, attacks=(GENETIC,), examples=fewer)]
+
+    def written(self) -> dict[str, Any]:
+        """Return it as it is noted; what came later is left out where it says nothing."""
+        found: dict[str, Any] = json.loads(json.dumps(encode(self)))
+        if self.genetic_examples is None:
+            del found["genetic_examples"]
+        return found
 
 
 @dataclass(frozen=True)
@@ -76,10 +83,11 @@ class Cell:
 
     def _digest(self) -> str:
         # Where it is written does not matter; what is measured of a training can grow.
-        what = (
-            self.measure if self.train is None else dataclasses.replace(self.train, output=Path())
-        )
-        return hashlib.sha256(json.dumps(encode(what)).encode()).hexdigest()[:8]
+        if self.train is None:
+            what = self.measure.written()
+        else:
+            what = encode(dataclasses.replace(self.train, output=Path()))
+        return hashlib.sha256(json.dumps(what).encode()).hexdigest()[:8]
 
 
 @dataclass(frozen=True)

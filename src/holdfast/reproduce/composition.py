@@ -55,7 +55,7 @@ def cells(setting: Setting) -> list[Cell]:
             name_of(row),
             tuple(ATTACKS),
             train(setting, *PARTS[row], seed),
-            Measure(TASK, attacks, examples),
+            Measure(TASK, attacks, examples, genetic_examples=setting.budget.genetic_examples),
             seed,
         )
         for row in ROWS

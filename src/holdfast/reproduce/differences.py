@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.reproduce.budget import FULL
-from holdfast.reproduce.cell import Cell
+from holdfast.reproduce.cell import GENETIC, Cell, Measure
 from holdfast.reproduce.recipe import Reproduction
 from holdfast.reproduce.setting import Setting
 from holdfast.train import TrainConfig
@@ -133,24 +133,30 @@ def _attacks(setting: Setting, cells: Sequence[Cell]) -> Iterator[str]:
     tasks = {cell.measure.task for cell in cells}
     if not attacks:
         return
-    parts = (part for cell in cells for part in cell.measure.parts() if part.attacks)
-    fewest = min(part.examples for part in parts)
-    if fewest < ATTACKED:
-        yield f"{fewest} examples are attacked; the paper has 1,000 where it tells."
+    yield from _attacked([part for cell in cells for part in cell.measure.parts()])
     if setting.lexicon is None:
         yield (
             "Substitutes are those of the cached lexicon or of WordNet, not the counter-fitted "
             "neighbours of the papers (substitutions/counterfitted_neighbors.json)."
         )
-    if "genetic_jia" in attacks and not tasks <= set(setting.allowed):
+    if GENETIC in attacks and not tasks <= set(setting.allowed):
         yield (
             "No language model limits the genetic attack's substitutes "
             "(substitutions/*_test_lm_filtered.json): it is stronger than the paper's."
         )
-    if "genetic_jia" in attacks and setting.reading == "aligned":
+    if GENETIC in attacks and setting.reading == "aligned":
         yield "Models read with their own pieces; the released code gives every word one token."
     if "textfooler" in attacks:
         yield from _textfooler(setting)
+
+
+def _attacked(measures: Sequence[Measure]) -> Iterator[str]:
+    fewest = min(measure.examples for measure in measures if measure.attacks)
+    most = max(measure.examples for measure in measures if measure.attacks)
+    if most < ATTACKED:
+        yield f"{most} examples are attacked; the paper has 1,000 where it tells."
+    if fewest < most:
+        yield f"The genetic search is given {fewest} of the {most} examples that are attacked."
 
 
 def _textfooler(setting: Setting) -> Iterator[str]:

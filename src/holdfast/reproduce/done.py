@@ -15,7 +15,7 @@ from holdfast.attack import Material
 from holdfast.attack.sources import ModelFolder, WordNetFolder
 from holdfast.data import checksum
 from holdfast.errors import InputError
-from holdfast.record import encode, write_atomically
+from holdfast.record import write_atomically
 from holdfast.reproduce.cell import Cell, Measure
 from holdfast.reproduce.setting import Setting
 
@@ -67,12 +67,19 @@ def _notes(setting: Setting, cell: Cell) -> list[Note]:
     file = cell_folder(setting, cell) / "done.json"
     if not file.is_file():
         return []
-    return [note for note in json.loads(file.read_text(encoding="utf-8")) if "resources" in note]
+    notes = json.loads(file.read_text(encoding="utf-8"))
+    return [_as_of_now(note) for note in notes if "resources" in note]
+
+
+def _as_of_now(note: Note) -> Note:
+    """Return a note as it is written now: word vectors came later, and before there were none."""
+    if not _takes(note["measure"]["attacks"], "vectors"):
+        return note
+    return {**note, "resources": {_WORDS["vectors"]: None, **note["resources"]}}
 
 
 def _note(setting: Setting, cell: Cell) -> Note:
-    measure = json.loads(json.dumps(encode(cell.measure)))
-    return {"measure": measure, "resources": _resources(setting, cell)}
+    return {"measure": cell.measure.written(), "resources": _resources(setting, cell)}
 
 
 def _resources(setting: Setting, cell: Cell) -> dict[str, str | None]:

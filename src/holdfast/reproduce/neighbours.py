@@ -5,7 +5,6 @@ of vectors. None of them was told these words: RIFT and canonical text know the 
 defence makes of words it knows is in the tables of `composition`; this is about all the others.
 """
 
-from holdfast.errors import InputError
 from holdfast.reproduce import composition
 from holdfast.reproduce.budget import at_most
 from holdfast.reproduce.cell import Cell, Measure, name_of
@@ -19,11 +18,6 @@ ROWS = ("Standard", "Standard canonical", "RIFT", "RIFT canonical")
 
 def cells(setting: Setting) -> list[Cell]:
     """Return the trainings of the composition that have no connection."""
-    if setting.vectors is None:
-        raise InputError(
-            "The attacker takes his words from word vectors, and there are none; give --vectors "
-            "FILE, or make one with scripts/counter_fit.py."
-        )
     examples = at_most(1000, setting.budget.attacked)
     return [
         Cell(
@@ -57,4 +51,5 @@ REPRODUCTION = Reproduction(
     ),
     cells=cells,
     places=places,
+    needs_vectors=True,
 )

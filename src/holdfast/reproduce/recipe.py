@@ -31,6 +31,8 @@ class Reproduction:
     """Where it is never the paper's experiment, in sentences."""
     pairs: bool = False
     """Whether a task of sentence pairs is needed, which the demo's sentences cannot stand for."""
+    needs_vectors: bool = False
+    """Whether it means nothing without word vectors."""
 
     @property
     def published(self) -> PublishedTable:

@@ -42,6 +42,11 @@ def reproduce(
     say: Say = lambda _: None,
 ) -> Result:
     """Run this process's part of the cells, write the page, return what is there."""
+    if reproduction.needs_vectors and setting.vectors is None:
+        raise InputError(
+            f"{reproduction.name} has an attacker who takes his words from word vectors, and there "
+            "are none; give --vectors FILE, or make one with scripts/counter_fit.py."
+        )
     claim(setting)
     if setting.demo:
         write_demo(setting.output)

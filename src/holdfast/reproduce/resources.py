@@ -55,7 +55,7 @@ def find_setting(wanted: Wanted, *, pairs: bool = False) -> Setting:
         further=_there(data, "substitutions/further_neighbors.json"),
         wordnet=wanted.wordnet,
         encoder=wanted.encoder or _demo_encoder(),
-        vectors=wanted.vectors or _there(data, "substitutions/counterfitted_vectors.txt"),
+        vectors=wanted.vectors,
         advglue=wanted.advglue or _there(data, "advglue/dev_ann.json"),
         allowed={
             task: path

@@ -182,7 +182,8 @@ def measure(setting: Setting, of: DataSet, *names: str) -> Measure:
     """Return what is measured: the clean texts, and the attacks of these columns."""
     attacks = tuple(ATTACKS[name] for name in names or tuple(ATTACKS))
     attacked = at_most(1000, setting.budget.attacked)
-    return Measure(of.task, attacks, attacked, setting.budget.genetic, sample="covered")
+    fewer = setting.budget.genetic_examples
+    return Measure(of.task, attacks, attacked, sample="covered", genetic_examples=fewer)
 
 
 def cells_of(

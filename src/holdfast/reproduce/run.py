@@ -165,8 +165,13 @@ def suites_of(cell: Cell, setting: Setting) -> list[Suite]:
     """Return what evaluations measure of a cell: one for all attacks that get as many examples."""
     first, *others = cell.measure.parts()
     clean = setting.budget.clean
-    shared = first.examples if clean == "same" else clean
-    return [_suite(first, setting, clean), *(_suite(part, setting, shared) for part in others)]
+    suite, shared = _suite(first, setting, clean), first.examples if clean == "same" else clean
+    return [suite, *(_attacks_of(_suite(part, setting, shared)) for part in others)]
+
+
+def _attacks_of(suite: Suite) -> Suite:
+    """Return a suite without what another measures already."""
+    return dataclasses.replace(suite, advglue=None, adaptive=False)
 
 
 def _suite(measure: Measure, setting: Setting, clean: int | Literal["same"] | None) -> Suite:

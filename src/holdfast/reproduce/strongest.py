@@ -135,7 +135,13 @@ def cells(setting: Setting) -> list[Cell]:
             name_of(row),
             tuple(ATTACKS),
             train(setting, CANDIDATES[row], task, seed),
-            Measure(task, attacks, examples, sample="test"),
+            Measure(
+                task,
+                attacks,
+                examples,
+                sample="test",
+                genetic_examples=setting.budget.genetic_examples,
+            ),
             seed,
         )
         for task in setting.tasks(tuple(TASKS), ("sst2",))

@@ -6,6 +6,7 @@ it reads and writes stays where it was when it was made: batches are copied in, 
 are found in the same tensors every time.
 """
 
+import gc
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -18,7 +19,7 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel
 
 from holdfast.implicit import connected
-from holdfast.solve.recording import Attempts, record
+from holdfast.solve.recording import Attempts, no_room, record
 from holdfast.train.config import Optimisation
 
 Shape = tuple[tuple[str, tuple[int, ...]], ...]
@@ -94,14 +95,17 @@ class Recorder:
             return self._recorded[shape].play(inputs)
         try:
             return self._take(inputs)
-        except torch.OutOfMemoryError:
-            if not self._recorded:
+        except RuntimeError as error:
+            if not self._recorded or not no_room(error):
                 raise
-            self._make_room()
+        self._make_room()  # only here: an error that is being dealt with holds its step's memory
         return self._take(inputs)
 
     def _make_room(self) -> None:
-        """Give up the recordings, whose memory nothing else can use: a slow step is one."""
+        """Give up the recordings, whose memory nothing else can use.
+
+        For good: the steps that filled the card come again.
+        """
         _log.warning(
             "The GPU's memory is full; %d recordings are dropped, and steps run as they are.",
             len(self._recorded),
@@ -109,6 +113,7 @@ class Recorder:
         self._recorded.clear()
         self._pool, self._attempts = None, Attempts(possible=False)
         self._forget_gradients()
+        gc.collect()  # recordings hold memory in circles
         torch.cuda.empty_cache()
 
     def _record(self, shape: Shape, inputs: Inputs) -> None:
