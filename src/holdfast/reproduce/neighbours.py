@@ -1,8 +1,8 @@
 """What neither paper has: an attacker with a thesaurus of his own, on SST-2.
 
 The models of `composition` without a connection, and TextFooler with the 50 nearest words of a file
-of vectors. None of them was told these words: RIFT and canonical text know the lexicon. What a
-defence makes of words it knows is in the tables of `composition`; this is about all the others.
+of vectors. RIFT and canonical text know the lexicon, which has few of these words. What a defence
+makes of words it knows is in the tables of `composition`; this is about the others.
 """
 
 from holdfast.reproduce import composition
