@@ -6,13 +6,13 @@ import shutil
 from pathlib import Path
 
 import pytest
-from reproduce_tiny import LEXICON, prepare, setting
+from reproduce_tiny import LEXICON, prepare, setting, wanted
 
 from holdfast.commands.reproduce_text import again_text
 from holdfast.data import evaluation_split, find_task, read_split
 from holdfast.errors import InputError
 from holdfast.record import Metric, RunRecord, read_record
-from holdfast.reproduce import REPRODUCTIONS, Again, reproduce, result_of
+from holdfast.reproduce import REPRODUCTIONS, Again, reproduce, result_of, run_again
 from holdfast.reproduce import run as running
 from holdfast.reproduce.again import Compared, _compared
 from holdfast.reproduce.budget import FULL, SMALL, TINY
@@ -221,6 +221,8 @@ def test_the_genetic_search_can_be_given_fewer_examples_than_the_others(place, t
     names = ("clean-0", "pwws_rift-0", "genetic_jia-0")
     totals = [read_record(folder / f"{name}.json").metric("accuracy").total for name in names]
     assert totals == [TINY.attacked, TINY.attacked, 2]
+    for name in names[1:]:  # each can be run again, beside the other
+        assert run_again(folder / f"{name}.json", wanted(place, output=tmp_path)).holds
 
 
 def test_a_clean_record_has_as_many_examples_as_the_budget_says(place, tmp_path, no_page):

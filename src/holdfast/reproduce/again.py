@@ -140,7 +140,8 @@ def _evaluated(record: RunRecord, wanted: Wanted) -> RunRecord:
     _trained(record, wanted)
     model = _folder(record, wanted) / "model"
     checkpoint = dataclasses.replace(cell.checkpoint, folder=model)
-    out = wanted.output / "again" / "records"
+    # the accuracy without an attack is measured beside each, on as many examples
+    out = wanted.output / "again" / "records" / f"{suite.examples or 'all'} examples"
     found = evaluate(checkpoint, suite, out)
     same = [r for r in found if (r.task, r.attack) == (record.task, record.attack)]
     if not same:
