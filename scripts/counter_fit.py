@@ -1,4 +1,4 @@
-"""Make word vectors in which near means alike, for an attacker who takes 50 neighbours; see --help.
+"""Make word vectors in which near means alike, for an attacker who takes 50 neighbours.
 
     python scripts/counter_fit.py --vectors glove.6B.100d.txt --wordnet WORDNET \
         --output data/substitutions/counterfitted_vectors.txt
@@ -156,12 +156,15 @@ def _moves(rows: Vectors, asked: Iterable[tuple[Pairs, float]]) -> Vectors:
 
 def main() -> None:
     """Write the vectors."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    raw = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
     parser.add_argument("--vectors", type=Path, required=True, help="as GloVe writes them")
     parser.add_argument("--wordnet", type=Path, default=None, help="folder of WordNet's files")
     parser.add_argument("--output", type=Path, required=True)
-    parser.add_argument("--words", type=int, default=60_000, help="the most frequent; others go")
+    parser.add_argument("--words", type=int, default=60_000, help="the first so many")
     options = parser.parse_args()
+    if not options.vectors.is_file():
+        parser.error(f"{options.vectors} is not a file; give vectors as GloVe writes them")
     options.output.parent.mkdir(parents=True, exist_ok=True)
     folder = find_wordnet(options.wordnet)
     words, rows = read(options.vectors, options.words)

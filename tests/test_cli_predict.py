@@ -12,6 +12,7 @@ from holdfast.cli import main
 from holdfast.commands.predict import INTERFACE
 from holdfast.data.rows import read_rows
 from holdfast.implicit import Connection, ImplicitEuler, connect, load, save
+from holdfast.text import CanonicalMap, Lexicon, Wording
 
 TEXTS = ["the film was great", "a dull and very cold story", "fine"]
 
@@ -146,7 +147,7 @@ def test_a_long_text_is_cut_to_what_the_model_reads(
         (["--file", "FILE", "--texts", "a", "b", "c"], ["3 columns"]),
         (["x", "--file", "FILE", "--texts", "text", "label"], ["mixed"]),
         (["x", "--output", "labels.txt"], ["'.txt'", ".csv or .jsonl"]),
-        (["x", "--output", "no/folder.csv"], ["no folder no"]),
+        (["x", "--output", "labels.csv", "--json"], ["leave one of them out"]),
         (["--file", "FILE", "--output", "FILE"], ["is the file that is read"]),
     ],
 )
@@ -195,3 +196,40 @@ def test_the_rows_of_a_file_come_back_with_their_labels(
     code, _, err = call(capsys, ["--model", str(plain), "--file", str(output), "--output", "x.csv"])
     assert code == 2
     assert "has a column 'predicted' already" in " ".join(err.split())
+
+
+def test_rows_that_are_not_texts_become_fields(
+    plain: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, output = tmp_path / "new.jsonl", tmp_path / "new folder" / "labelled.csv"
+    file.write_text('{"text": "fine", "tags": ["a", "b"], "seen": true, "by": null, "n": 3}\n')
+    code, _, err = call(
+        capsys, ["--model", str(plain), "--file", str(file), "--output", str(output)]
+    )
+    assert code == 0, err
+    (row,) = read_rows(output)
+    assert [row.values[name] for name in ("tags", "by", "n")] == ['["a", "b"]', "null", "3"]
+
+
+def test_all_empty_rows_are_counted(
+    plain: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "new.csv"
+    file.write_text("id,text\n1,fine\n2,\n3, \n")
+    code, _, err = call(capsys, ["--model", str(plain), "--file", str(file)])
+    assert code == 2
+    said = " ".join(err.split())
+    assert "line 3" in said
+    assert "2 of 3 rows" in said
+
+
+def test_words_that_the_model_reads_as_others_are_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = trained(tmp_path / "model")
+    lexicon = Lexicon({"film": ("movie",), "movie": ("film",)}, "test", "")
+    Wording(canonical=CanonicalMap.fit(["a film film movie"], lexicon, rounds=1)).save(folder)
+    code, out, err = call(capsys, ["--model", str(folder), "A Movie, a movie", "a film"])
+    assert code == 0
+    assert "note: the model read a word as another 2 times (Movie as Film, movie as film)" in err
+    assert "Movie" in out  # the texts are shown as they were given

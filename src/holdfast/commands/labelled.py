@@ -25,8 +25,6 @@ def check_output(path: Path, read: Path | None, rows: Sequence[Columns]) -> None
         )
     if read is not None and path.resolve() == read.resolve():
         raise InputError(f"--output {path} is the file that is read; name another.")
-    if not path.parent.is_dir():
-        raise InputError(f"There is no folder {path.parent} for --output; make it first.")
     for name in (LABEL, PROBABILITY):
         if any(name in row for row in rows):
             raise InputError(
@@ -43,6 +41,7 @@ def write_labelled(
         {**row, LABEL: answer["label"], PROBABILITY: round(answer["probability"], 6)}
         for row, answer in zip(rows, answers, strict=True)
     )
+    path.parent.mkdir(parents=True, exist_ok=True)
     with written_atomically(path) as file:
         if path.suffix.lower() == ".jsonl":
             for row in found:
@@ -52,5 +51,10 @@ def write_labelled(
         names = list(dict.fromkeys(name for row in rows for name in row))
         writer = csv.DictWriter(text, [*names, LABEL, PROBABILITY])
         writer.writeheader()
-        writer.writerows(found)
+        writer.writerows({name: _field(row[name]) for name in row} for row in found)
         text.detach()  # which flushes it; the file is closed by who opened it
+
+
+def _field(value: object) -> object:
+    """Return a value of a JSON file as a field of a table."""
+    return value if isinstance(value, str | int | float) else json.dumps(value, ensure_ascii=False)

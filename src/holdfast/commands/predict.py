@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +27,7 @@ from holdfast.text.word_level import WordLevelReader
 from holdfast.train.loading import Classifier, open_classifier
 
 LONGEST = 2**16  # tokens, where neither model nor tokenizer knows a limit
+SHOWN_WORDS = 5
 LONGEST_SHOWN = 60  # characters of a text in the table; --json prints all of them
 
 Texts = tuple[str, ...]
@@ -74,6 +76,8 @@ def run(argv: Sequence[str]) -> None:
     rows = gather_rows(options)
     columns = [row.columns for row in rows]
     if options.output is not None:
+        if "json" in given:
+            raise InputError("--json prints and --output writes; leave one of them out.")
         check_output(options.output, options.file, columns)
     classifier = load_trained(options.model)
     texts = [row.texts for row in rows]
@@ -86,6 +90,15 @@ def run(argv: Sequence[str]) -> None:
             print(json.dumps(answer))
     else:
         print(shown(list(answers)))
+    if otherwise := Wording.load(options.model).read_otherwise(texts):
+        print(f"note: {told(otherwise)}", file=sys.stderr)
+
+
+def told(otherwise: Counter[tuple[str, str]]) -> str:
+    """Say which words the model was given as others: a name may be taken for a slip."""
+    few = ", ".join(f"{old} as {new}" for (old, new), _ in otherwise.most_common(SHOWN_WORDS))
+    times = f"{otherwise.total():,} times" if otherwise.total() > 1 else "once"
+    return f"the model read a word as another {times} ({few}), as it was trained to."
 
 
 class Asked(NamedTuple):
@@ -104,12 +117,26 @@ def gather_rows(options: PredictOptions) -> list[Asked]:
     asked = [Asked((text_of(row, "text"),), row.values) for row in given]
     if options.file is not None:
         columns = find_texts(options.texts, [options.model], options.file)
-        for row in read_rows(options.file):
-            asked.append(Asked(tuple(text_of(row, column) for column in columns), row.values))
+        asked += _readable(read_rows(options.file), columns)
     if not asked:
         raise InputError("There is no text to label; write one behind the options, or give --file.")
     if len({len(one.texts) for one in asked}) > 1:
         raise InputError("Single texts and pairs cannot be mixed; give pairs in a --file only.")
+    return asked
+
+
+def _readable(rows: Sequence[Row], columns: Sequence[str]) -> list[Asked]:
+    """Return the rows of a file; where some cannot be read, say so of the first and of how many."""
+    asked, wrong = [], list[InputError]()
+    for row in rows:
+        try:
+            asked.append(Asked(tuple(text_of(row, column) for column in columns), row.values))
+        except InputError as error:
+            wrong.append(error)
+    if len(wrong) > 1 and asked:
+        raise InputError(f"{wrong[0]} So it is with {len(wrong):,} of {len(rows):,} rows.")
+    if wrong:
+        raise wrong[0]
     return asked
 
 

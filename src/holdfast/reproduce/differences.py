@@ -168,6 +168,9 @@ def _textfooler(setting: Setting) -> Iterator[str]:
             "Encoder."
         )
     if setting.vectors is None:
-        yield "TextFooler's neighbours are the lexicon's, not the 50 nearest vectors."
+        yield (
+            "TextFooler's neighbours are the lexicon's, not the 50 nearest of word vectors, which "
+            "--vectors FILE would give."
+        )
     else:
         yield f"TextFooler's neighbours are the 50 nearest vectors of {setting.vectors.name}."

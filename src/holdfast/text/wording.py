@@ -1,5 +1,7 @@
 """The texts of a checkpoint as it was trained to see them, before and after tokenisation."""
 
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -40,6 +42,18 @@ class Wording:
         """Return the texts of one example in canonical form."""
         canonical = self.canonical
         return texts if canonical is None else tuple(canonical.apply(text).text for text in texts)
+
+    def read_otherwise(self, texts: Iterable[Texts]) -> Counter[tuple[str, str]]:
+        """Count the words that the model is given as other words."""
+        found: Counter[tuple[str, str]] = Counter()
+        if self.canonical is None:
+            return found
+        for text in (text for of in texts for text in of):
+            written = self.canonical.apply(text)
+            for span in written.spans:
+                new = written.text[span.start : span.end]
+                found[text[span.original_start : span.original_end], new] += 1
+        return found
 
     def word_reader(self, tokenizer: "PreTrainedTokenizerBase") -> "WordLevelReader | None":
         """Return what reads texts for a model that takes one token a word; None for any other."""

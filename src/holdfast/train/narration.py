@@ -29,6 +29,14 @@ def tell_examples(examples: RunExamples) -> None:
     held_out = f"{len(examples.held_out):,}" if examples.held_out else "none"
     parts = f"{len(examples.train):,} to train, {len(examples.validation):,} to validate"
     _log.info("data: %s%s, %s held out", rows, parts, held_out)
+    seen = {example.texts for example in (*examples.train, *examples.validation)}
+    if known := sum(example.texts in seen for example in examples.held_out or ()):
+        _log.warning(
+            "%d of the %d held-out texts are among those to train or validate, word for word: what "
+            "is measured on them says little of new texts",
+            known,
+            len(examples.held_out or ()),
+        )
     counts = Counter(example.label for example in (*examples.train, *examples.validation))
     named = (f"{name} {counts[code]:,}" for code, name in enumerate(examples.task.labels))
     _log.info("labels: %s", ", ".join(named))
