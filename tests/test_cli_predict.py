@@ -193,6 +193,8 @@ def test_the_rows_of_a_file_come_back_with_their_labels(
     for row, answer in zip(rows, answers(capsys, *shared), strict=True):
         assert row["predicted"] == answer["label"]
         assert float(row["probability"]) == pytest.approx(answer["probability"], abs=1e-5)
+        of_each = pytest.approx(answer["probabilities"], abs=1e-5)
+        assert row.get("probabilities") == (of_each if suffix == ".jsonl" else None)
     code, _, err = call(capsys, ["--model", str(plain), "--file", str(output), "--output", "x.csv"])
     assert code == 2
     assert "has a column 'predicted' already" in " ".join(err.split())

@@ -10,8 +10,9 @@ from typing import Any
 from holdfast.errors import InputError
 from holdfast.record.files import written_atomically
 
-LABEL, PROBABILITY = "predicted", "probability"
+LABEL, PROBABILITY, OF_EACH = "predicted", "probability", "probabilities"
 SUFFIXES = (".csv", ".jsonl")
+DIGITS = 6  # of a probability: more are rounding of the device
 
 Columns = Mapping[str, object]
 
@@ -25,7 +26,7 @@ def check_output(path: Path, read: Path | None, rows: Sequence[Columns]) -> None
         )
     if read is not None and path.resolve() == read.resolve():
         raise InputError(f"--output {path} is the file that is read; name another.")
-    for name in (LABEL, PROBABILITY):
+    for name in (LABEL, PROBABILITY, OF_EACH):
         if any(name in row for row in rows):
             raise InputError(
                 f"{read} has a column {name!r} already, under which the answers would stand; "
@@ -36,14 +37,19 @@ def check_output(path: Path, read: Path | None, rows: Sequence[Columns]) -> None
 def write_labelled(
     path: Path, rows: Sequence[Columns], answers: Iterable[Mapping[str, Any]]
 ) -> None:
-    """Write each row as it was read, its label and that label's probability behind it."""
+    """Write each row as it was read, its label and that label's probability behind it.
+
+    JSON lines have the probability of every label, too.
+    """
+    as_json = path.suffix.lower() == ".jsonl"
     found = (
-        {**row, LABEL: answer["label"], PROBABILITY: round(answer["probability"], 6)}
+        {**row, LABEL: answer["label"], PROBABILITY: round(answer["probability"], DIGITS)}
+        | ({OF_EACH: _rounded(answer["probabilities"])} if as_json else {})
         for row, answer in zip(rows, answers, strict=True)
     )
     path.parent.mkdir(parents=True, exist_ok=True)
     with written_atomically(path) as file:
-        if path.suffix.lower() == ".jsonl":
+        if as_json:
             for row in found:
                 file.write((json.dumps(row, ensure_ascii=False) + "\n").encode())
             return
@@ -53,6 +59,10 @@ def write_labelled(
         writer.writeheader()
         writer.writerows({name: _field(row[name]) for name in row} for row in found)
         text.detach()  # which flushes it; the file is closed by who opened it
+
+
+def _rounded(probabilities: Mapping[str, float]) -> dict[str, float]:
+    return {label: round(value, DIGITS) for label, value in probabilities.items()}
 
 
 def _field(value: object) -> object:

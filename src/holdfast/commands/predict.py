@@ -47,7 +47,7 @@ class PredictOptions:
     """Text columns of `file`: one, or two for sentence pairs; none: as in training, or text."""
     output: Path | None = None
     """CSV or JSON lines file for the rows as they were read, each with its label (`predicted`) and
-    that label's probability; none: they are printed."""
+    that label's probability, in JSON lines with those of all labels; none: they are printed."""
     batch_size: int = 32
     """Texts read by the model at once."""
     max_length: int | None = None
