@@ -64,6 +64,7 @@ def cut(**changes: Any) -> Budget:
     return dataclasses.replace(FULL, **{"checks": False, "clean": 2000, **changes})
 
 
+COMPOSED = cut(train=10000, attacked=100, epochs=2, batch_size=128)
 PAIRS = ("qqp", "qnli", "mnli", "rte")
 STRONGEST = {
     "sst2": {"epochs": 1, "batch_size": 128, "attacked": 200},
@@ -76,13 +77,13 @@ BASE = {
         Study(
             "composition",
             ("composition",),
-            cut(train=10000, attacked=100, epochs=2, batch_size=128),
+            COMPOSED,
             ("sst2",),
         ),
         Study(
             "neighbours",
             ("neighbours",),
-            cut(train=10000, attacked=100, epochs=2, batch_size=128),
+            COMPOSED,
             ("sst2",),
             vectors=True,
         ),

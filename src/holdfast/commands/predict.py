@@ -81,7 +81,8 @@ def run(argv: Sequence[str]) -> None:
         check_output(options.output, options.file, columns)
     classifier = load_trained(options.model)
     texts = [row.texts for row in rows]
-    answers = predict(classifier, texts, options, progress=options.file is not None)
+    encoder = _Encoder.of(classifier, options)
+    answers = predict(encoder, texts, options.batch_size, progress=options.file is not None)
     if options.output is not None:
         write_labelled(options.output, columns, answers)
         print(f"Wrote {options.output}: {len(rows):,} rows, the label of each in {LABEL!r}.")
@@ -90,7 +91,7 @@ def run(argv: Sequence[str]) -> None:
             print(json.dumps(answer))
     else:
         print(shown(list(answers)))
-    if otherwise := Wording.load(options.model).read_otherwise(texts):
+    if otherwise := encoder.wording.read_otherwise(texts):
         print(f"note: {told(otherwise)}", file=sys.stderr)
 
 
@@ -153,15 +154,15 @@ def load_trained(folder: Path) -> Classifier:
 
 
 def predict(
-    classifier: Classifier, texts: Sequence[Texts], options: PredictOptions, *, progress: bool
+    encoder: "_Encoder", texts: Sequence[Texts], batch_size: int, *, progress: bool
 ) -> Iterator[dict[str, Any]]:
     """Yield the answer for each text: its label, and the probability of every label."""
-    model: Any = classifier.model
+    model: Any = encoder.classifier.model
     model.to(_device()).eval()
-    labels, encoder = classifier.labels(), _Encoder.of(classifier, options)
+    labels = encoder.classifier.labels()
     with tqdm(total=len(texts), desc="texts", file=sys.stderr, disable=not progress) as bar:
-        for start in range(0, len(texts), options.batch_size):
-            batch = texts[start : start + options.batch_size]
+        for start in range(0, len(texts), batch_size):
+            batch = texts[start : start + batch_size]
             with torch.no_grad():
                 logits = model(**encoder(batch)).logits
             bar.update(len(batch))

@@ -8,7 +8,7 @@ attacker's lexicon shows here.
 """
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from itertools import product
 
 from holdfast.implicit import Connection, ex_bert
@@ -47,25 +47,30 @@ SHORT = ("Standard", "Standard canonical", "RIFT", "RIFT Theta canonical")
 
 def cells(setting: Setting) -> list[Cell]:
     """Return every combination."""
-    chosen = setting.rows(ROWS, SHORT)
-    examples = at_most(1000, setting.budget.attacked)
     attacks = tuple(ATTACKS.values()) if setting.budget.whole else ("pwws_rift", "deepwordbug")
+    return cells_of(setting, setting.rows(ROWS, SHORT), tuple(ATTACKS), attacks)
+
+
+def cells_of(
+    setting: Setting, rows: Collection[str], columns: tuple[str, ...], attacks: tuple[str, ...]
+) -> list[Cell]:
+    """Return combinations, and who attacks them."""
+    examples = at_most(1000, setting.budget.attacked)
     return [
         Cell(
             name_of(row),
-            tuple(ATTACKS),
-            train(setting, *PARTS[row], seed),
+            columns,
+            _train(setting, *PARTS[row], seed),
             Measure(TASK, attacks, examples, genetic_examples=setting.budget.genetic_examples),
             seed,
         )
         for row in ROWS
-        if row in chosen
+        if row in rows
         for seed in setting.seeds_or(5)
     ]
 
 
-def train(setting: Setting, objective: str, connection: str, text: str, seed: int) -> TrainConfig:
-    """Return the training of one combination."""
+def _train(setting: Setting, objective: str, connection: str, text: str, seed: int) -> TrainConfig:
     method = imbert.Method(_connection(setting, connection), _objective(setting, objective))
     substitutions = Substitutions(lexicon=setting.lexicon)
     return dataclasses.replace(

@@ -6,8 +6,7 @@ makes of words it knows is in the tables of `composition`; this is about the oth
 """
 
 from holdfast.reproduce import composition
-from holdfast.reproduce.budget import at_most
-from holdfast.reproduce.cell import Cell, Measure, name_of
+from holdfast.reproduce.cell import Cell
 from holdfast.reproduce.recipe import Choice, Reproduction
 from holdfast.reproduce.setting import Setting
 from holdfast.reproduce.table import Place
@@ -18,18 +17,8 @@ ROWS = ("Standard", "Standard canonical", "RIFT", "RIFT canonical")
 
 def cells(setting: Setting) -> list[Cell]:
     """Return the trainings of the composition that have no connection."""
-    examples = at_most(1000, setting.budget.attacked)
-    return [
-        Cell(
-            name_of(row),
-            tuple(ATTACKS),
-            composition.train(setting, *composition.PARTS[row], seed),
-            Measure(composition.TASK, tuple(ATTACKS.values()), examples),
-            seed,
-        )
-        for row in setting.rows(ROWS, ROWS[:2])
-        for seed in setting.seeds_or(5)
-    ]
+    rows = setting.rows(ROWS, ROWS[:2])
+    return composition.cells_of(setting, rows, tuple(ATTACKS), tuple(ATTACKS.values()))
 
 
 def places(setting: Setting) -> list[Place]:

@@ -1,15 +1,12 @@
 """Run cells one after the other; what is done is not done again."""
 
 import dataclasses
-import gc
 import logging
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
-
-import torch
 
 from holdfast.attack import Machine
 from holdfast.attack.machine import ANY_MACHINE
@@ -27,6 +24,7 @@ from holdfast.reproduce.rift import features
 from holdfast.reproduce.samples import sample_folder
 from holdfast.reproduce.setting import Setting
 from holdfast.reproduce.shard import alone
+from holdfast.solve.recording import release_memory
 from holdfast.train import fine_tune
 from holdfast.victim import ModelVictim, load
 
@@ -147,13 +145,6 @@ def _measured_task(record: RunRecord) -> str:
     """Return the task of the model that a record is of; a probe's record says it in its cell."""
     probed = record.config.get("cell")
     return str(probed["measure"]["task"]) if probed else trained_task(record.task)
-
-
-def release_memory() -> None:
-    """Give back what a GPU holds for a model that is gone: recordings hold memory in circles."""
-    gc.collect()
-    if torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
-        torch.cuda.empty_cache()
 
 
 def title(cell: Cell) -> str:

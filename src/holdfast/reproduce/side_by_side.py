@@ -18,8 +18,8 @@ import torch
 from holdfast.attack import Machine
 from holdfast.errors import InputError
 from holdfast.reproduce.cell import Cell
-from holdfast.reproduce.run import Workshop, release_memory, title
-from holdfast.solve.recording import no_room, reason
+from holdfast.reproduce.run import Workshop, title
+from holdfast.solve.recording import no_room, reason, release_memory
 
 _log = logging.getLogger(__name__)
 

@@ -3,6 +3,7 @@
 A recording holds kernels and no decisions: while it is made, nothing may look at a number.
 """
 
+import gc
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -73,6 +74,12 @@ class Attempts:
         self.possible = no_room(error)
         self._again_at[shape] = again_at
         return f"{', for now' if self.possible else ''} ({reason(error)})."
+
+
+def release_memory() -> None:
+    """Give back what a GPU holds for what is gone: recordings hold memory in circles."""
+    gc.collect()
+    torch.cuda.empty_cache()  # which does nothing where no GPU was used
 
 
 def no_room(error: BaseException) -> bool:

@@ -6,7 +6,6 @@ it reads and writes stays where it was when it was made: batches are copied in, 
 are found in the same tensors every time.
 """
 
-import gc
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -19,7 +18,7 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel
 
 from holdfast.implicit import connected
-from holdfast.solve.recording import Attempts, no_room, record
+from holdfast.solve.recording import Attempts, no_room, record, release_memory
 from holdfast.train.config import Optimisation
 
 Shape = tuple[tuple[str, tuple[int, ...]], ...]
@@ -113,8 +112,7 @@ class Recorder:
         self._recorded.clear()
         self._pool, self._attempts = None, Attempts(possible=False)
         self._forget_gradients()
-        gc.collect()  # recordings hold memory in circles
-        torch.cuda.empty_cache()
+        release_memory()
 
     def _record(self, shape: Shape, inputs: Inputs) -> None:
         """Record one shape, if that can be done."""
