@@ -11,7 +11,8 @@ import argparse
 import dataclasses
 from pathlib import Path
 
-from campaign import MODELS, STUDIES, cells_of, choose_kernels, setting_of
+from campaign import cells_of, choose_kernels, setting_of
+from studies import MODELS, STUDIES
 
 from holdfast.data import Example, find_task, read_split
 from holdfast.implicit import connect

@@ -16,10 +16,10 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 
-from campaign import MODELS, STUDIES, Study
 from latency import ALONE
 from over_tasks import over_tasks
 from own_rate import at_own_rate, rates_table
+from studies import MODELS, STUDIES, Study
 
 from holdfast.evaluate.comparing import Finding, findings
 from holdfast.record import RunRecord, find_records, read_collection, write_collection, write_record

@@ -16,6 +16,7 @@ from holdfast.reproduce import REPRODUCTIONS, Again, reproduce, result_of, run_a
 from holdfast.reproduce import run as running
 from holdfast.reproduce.again import Compared, _compared
 from holdfast.reproduce.budget import FULL, SMALL, TINY
+from holdfast.reproduce.differences import differences
 from holdfast.reproduce.done import is_done, note_done, refuse_other_files
 from holdfast.reproduce.run import suites_of
 from holdfast.reproduce.samples import sample_folder
@@ -223,6 +224,16 @@ def test_the_genetic_search_can_be_given_fewer_examples_than_the_others(place, t
     assert totals == [TINY.attacked, TINY.attacked, 2]
     for name in names[1:]:  # each can be run again, beside the other
         assert run_again(folder / f"{name}.json", wanted(place, output=tmp_path)).holds
+
+
+def test_the_genetic_search_can_be_left_out(place):
+    none = dataclasses.replace(TINY, genetic_examples=0)
+    at = setting(place, budget=none)
+    (suite,) = suites_of(first(RIFT, at), at)
+    assert (suite.attacks, suite.examples) == (("pwws_rift",), TINY.attacked)
+    told = list(differences(RIFT, at, RIFT.cells(at)))
+    assert "The genetic search is left out." in told
+    assert not [line for line in told if "language model" in line]
 
 
 def test_a_clean_record_has_as_many_examples_as_the_budget_says(place, tmp_path, no_page):

@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[1]
 def scripts(monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT / "scripts"))
     yield
-    for name in ("campaign", "choose", "development", "latency", "results"):
+    for name in ("campaign", "choose", "development", "latency", "results", "studies"):
         sys.modules.pop(name, None)
 
 
@@ -37,10 +37,10 @@ def test_an_order_names_model_study_seeds_and_rows():
 
 
 def test_a_faster_study_is_another_study_with_a_higher_rate():
-    import campaign
+    from studies import MODELS, STUDIES
 
-    slow, fast = (campaign.STUDIES[f"imbert-sst2{ending}"] for ending in ("", "-x4"))
-    for model, rate in campaign.MODELS.items():
+    slow, fast = (STUDIES[f"imbert-sst2{ending}"] for ending in ("", "-x4"))
+    for model, rate in MODELS.items():
         assert slow.budget_for(model).learning_rate == rate
         assert fast.budget_for(model).learning_rate == 4 * rate
     assert dataclasses.replace(fast, name=slow.name, rate=slow.rate) == slow

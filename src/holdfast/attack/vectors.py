@@ -43,8 +43,9 @@ class WordVectors:
             return ()
         cosines = self.unit @ self.unit[own]
         cosines[own] = -np.inf
-        order = np.argsort(-cosines, kind="stable")[:limit]
-        return tuple(self.words[at] for at in order if cosines[at] >= cosine)
+        near = np.flatnonzero(cosines >= cosine)  # few of them: only these are put in order
+        order = near[np.argsort(-cosines[near], kind="stable")][:limit]
+        return tuple(self.words[at] for at in order)
 
 
 @lru_cache(maxsize=2)

@@ -35,7 +35,7 @@ class Budget:
     """Whether hidden states are followed and the model attacked through its gradients, too."""
     genetic_examples: int | None = None
     """Of the attacked ones those that the genetic search is given at most: it asks thousands of
-    times for each."""
+    times for each. 0: it is left out."""
 
     def examples(self, wanted: int) -> int:
         """Return how many of `wanted` low-resource examples are drawn: 1,000 become `train`."""

@@ -39,7 +39,8 @@ class Measure:
     """What else: how a perturbation grows through the layers, a map of the features, what a
     forward pass of 128 tokens costs."""
     genetic_examples: int | None = None
-    """How many are drawn for the genetic search; none: as many as for the others."""
+    """How many are drawn for the genetic search, 0: it is left out; none: as many as for the
+    others."""
 
     def parts(self) -> list["Measure"]:
         """Return it once for each number of examples, with the attacks that are given so many."""
@@ -48,7 +49,8 @@ class Measure:
         if fewer is None or fewer >= self.examples or others == self.attacks:
             return [dataclasses.replace(self, genetic_examples=None)]
         part = dataclasses.replace(self, attacks=others, genetic_examples=None)
-        return [part, dataclasses.replace(part, attacks=(GENETIC,), examples=fewer)]
+        genetic = dataclasses.replace(part, attacks=(GENETIC,), examples=fewer)
+        return [part, genetic] if fewer else [part]
 
     def written(self) -> dict[str, Any]:
         """Return it as it is noted; what came later is left out where it says nothing."""

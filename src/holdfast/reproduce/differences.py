@@ -129,11 +129,15 @@ def _shown(value: Any) -> str:
 
 
 def _attacks(setting: Setting, cells: Sequence[Cell]) -> Iterator[str]:
-    attacks = {attack for cell in cells for attack in cell.measure.attacks}
+    parts = [part for cell in cells for part in cell.measure.parts()]
+    attacks = {attack for part in parts for attack in part.attacks}
     tasks = {cell.measure.task for cell in cells}
+    wants_genetic = any(GENETIC in cell.measure.attacks for cell in cells)
+    if wants_genetic and GENETIC not in attacks:
+        yield "The genetic search is left out."
     if not attacks:
         return
-    yield from _attacked([part for cell in cells for part in cell.measure.parts()])
+    yield from _attacked(parts)
     if setting.lexicon is None:
         yield (
             "Substitutes are those of the cached lexicon or of WordNet, not the counter-fitted "
@@ -144,7 +148,7 @@ def _attacks(setting: Setting, cells: Sequence[Cell]) -> Iterator[str]:
             "No language model limits the genetic attack's substitutes "
             "(substitutions/*_test_lm_filtered.json): it is stronger than the paper's."
         )
-    if GENETIC in attacks and setting.reading == "aligned":
+    if wants_genetic and setting.reading == "aligned":
         yield "Models read with their own pieces; the released code gives every word one token."
     if "textfooler" in attacks:
         yield from _textfooler(setting)

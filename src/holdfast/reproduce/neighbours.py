@@ -1,8 +1,8 @@
 """What neither paper has: an attacker with a thesaurus of his own, on SST-2.
 
-The models of `composition` without a connection, and TextFooler with the 50 nearest words of a file
-of vectors. RIFT and canonical text know the lexicon, which has few of these words. What a defence
-makes of words it knows is in the tables of `composition`; this is about the others.
+The models of `composition`, and TextFooler with the 50 nearest words of a file of vectors. RIFT and
+canonical text know the lexicon, which has few of these words. What a defence makes of words it
+knows is in the tables of `composition`; this is about the others.
 """
 
 from holdfast.reproduce import composition
@@ -12,19 +12,23 @@ from holdfast.reproduce.setting import Setting
 from holdfast.reproduce.table import Place
 
 ATTACKS = {"50 neighbours": "textfooler"}
-ROWS = ("Standard", "Standard canonical", "RIFT", "RIFT canonical")
+SHORT = ("Standard", "Standard canonical")
 
 
 def cells(setting: Setting) -> list[Cell]:
-    """Return the trainings of the composition that have no connection."""
-    rows = setting.rows(ROWS, ROWS[:2])
+    """Return the trainings of the composition."""
+    rows = setting.rows(composition.ROWS, SHORT)
     return composition.cells_of(setting, rows, tuple(ATTACKS), tuple(ATTACKS.values()))
 
 
 def places(setting: Setting) -> list[Place]:
     """Return clean accuracy and the attack, of every row."""
     task = composition.TASK
-    return [place for row in ROWS for place in composition.row_places(row, task, attacks=ATTACKS)]
+    return [
+        place
+        for row in composition.ROWS
+        for place in composition.row_places(row, task, attacks=ATTACKS)
+    ]
 
 
 REPRODUCTION = Reproduction(
