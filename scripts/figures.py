@@ -53,20 +53,21 @@ def arms(points: list[Point]) -> list[list[float]]:
 
 def distances(figure: Figure) -> None:
     """Figure 2: how far the weights move, over the training and over beta."""
-    over_training, over_beta = grids("rift-figure2", "rift-imdb", "all-MiniLM-L6-v2")
-    left, right = figure.subplots(1, 2, sharey=True)
-    found = measured(over_training)
-    for number, row in enumerate(METHODS):
-        points = [found[row, part] for part in PARTS]
-        shifted = [100 * along + number for along in PARTS.values()]  # intervals side by side
-        draw_line(left, shifted, points, number, row)
-    left.set(xlabel="training, %", ylabel="relative L2 distance to the start", ylim=(0, None))
-    left.legend(frameon=False, loc="lower right")
-    points = list(measured(over_beta).values())
-    betas = [float(row.removeprefix("beta=")) for row, _ in measured(over_beta)]
-    draw_line(right, betas, points, METHODS.index("Adv-Base"), "Adv-Base")
-    right.set(xlabel="beta")
-    right.legend(frameon=False, loc="lower right")
+    rows = figure.subplots(len(ENCODERS), 2, sharey="row")
+    for (left, right), (model, layers) in zip(rows, ENCODERS.items(), strict=True):
+        over_training, over_beta = map(measured, grids("rift-figure2", "rift-imdb", model))
+        for number, row in enumerate(METHODS):
+            points = [over_training[row, part] for part in PARTS]
+            shifted = [100 * along + number for along in PARTS.values()]  # intervals side by side
+            draw_line(left, shifted, points, number, row)
+        betas = [float(row.removeprefix("beta=")) for row, _ in over_beta]
+        draw_line(right, betas, list(over_beta.values()), METHODS.index("Adv-Base"), "Adv-Base")
+        left.set(ylabel=f"{model},\n{layers}", ylim=(0, None))
+        for axes in (left, right):
+            axes.legend(frameon=False, loc="lower right")
+    for axes, along in zip(rows[-1], ("training, %", "beta"), strict=True):
+        axes.set(xlabel=along)
+    figure.supylabel("relative L2 distance to the start")
 
 
 def draw_line(axes: Axes, along: list[float], points: list[Point], number: int, label: str) -> None:
@@ -117,17 +118,25 @@ def cloud(axes: Axes, record: RunRecord) -> None:
 
 def trades(figure: Figure) -> None:
     """Figure 4: accuracy under PWWS against clean accuracy, beta along each line."""
-    (grid,) = grids("rift-figure4", "rift-imdb", "all-MiniLM-L6-v2")
-    found, axes = measured(grid), figure.subplots()
-    for number, method in enumerate(TRADED):
-        rows = [row for row, column in found if row.startswith(method) and column == "clean"]
-        clean, robust = ([found[row, column] for row in rows] for column in ("clean", "robust"))
-        draw_line(axes, [value for value, _, _ in clean], robust, number, method)
-        for row, (x, *_), (y, *_) in zip(rows, clean, robust, strict=True):
-            beta = row.partition("beta=")[2]
-            axes.annotate(beta, (x, y), xytext=(3, 3), textcoords="offset points", fontsize=7)
-    axes.set(xlabel="clean accuracy, %", ylabel="accuracy under PWWS, %", ylim=(0, 100))
-    axes.legend(frameon=False, ncols=len(TRADED), loc="upper center")
+    both = figure.subplots(1, len(ENCODERS), sharey=True)
+    for axes, (model, layers) in zip(both, ENCODERS.items(), strict=True):
+        (grid,) = grids("rift-figure4", "rift-imdb", model)
+        found = measured(grid)
+        for number, method in enumerate(TRADED):
+            draw_trade(axes, found, method, number)
+        axes.set(xlabel="clean accuracy, %", title=f"{model}, {layers}", ylim=(0, 100))
+        axes.legend(frameon=False, ncols=2, loc="upper center")
+    both[0].set(ylabel="accuracy under PWWS, %")
+
+
+def draw_trade(axes: Axes, found: dict[tuple[str, str], Point], method: str, number: int) -> None:
+    """Draw one method's line, with its betas at the points."""
+    rows = [row for row, column in found if row.startswith(method) and column == "clean"]
+    clean, robust = ([found[row, column] for row in rows] for column in ("clean", "robust"))
+    draw_line(axes, [value for value, _, _ in clean], robust, number, method)
+    for row, (x, *_), (y, *_) in zip(rows, clean, robust, strict=True):
+        beta = row.partition("beta=")[2]
+        axes.annotate(beta, (x, y), xytext=(3, 3), textcoords="offset points", fontsize=7)
 
 
 @dataclass(frozen=True)
@@ -137,18 +146,17 @@ class Picture:
     draw: Callable[[Figure], None]
     inches: tuple[float, float]
     study: str
-    models: tuple[str, ...]
 
     @property
     def drawn_from(self) -> str:
         """Checksums of its records, which it carries."""
-        return " ".join(checksum(file_of(self.study, model)) for model in self.models)
+        return " ".join(checksum(file_of(self.study, model)) for model in ENCODERS)
 
 
 FIGURES = {
-    "rift-figure2": Picture(distances, (7, 3), "rift-imdb", ("all-MiniLM-L6-v2",)),
-    "rift-figure3": Picture(maps, (8, 4.4), "rift-features", tuple(ENCODERS)),
-    "rift-figure4": Picture(trades, (7, 4), "rift-imdb", ("all-MiniLM-L6-v2",)),
+    "rift-figure2": Picture(distances, (7, 5), "rift-imdb"),
+    "rift-figure3": Picture(maps, (8, 4.4), "rift-features"),
+    "rift-figure4": Picture(trades, (9, 4), "rift-imdb"),
 }
 
 

@@ -12,7 +12,7 @@ import dataclasses
 from pathlib import Path
 
 from campaign import cells_of, choose_kernels, setting_of
-from studies import MODELS, STUDIES
+from studies import ALONE, MODELS, STUDIES
 
 from holdfast.data import Example, find_task, read_split
 from holdfast.implicit import connect
@@ -23,7 +23,6 @@ from holdfast.reproduce.probe_features import pretrained_victim
 from holdfast.reproduce.run import COUNTED, Workshop
 
 STUDY = STUDIES["imbert-imdb"]
-ALONE = "Timed with nothing else on the device, on the pre-trained weights."
 
 
 def timed(setting: Setting, cell: Cell, examples: list[Example]) -> Path:

@@ -16,10 +16,9 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 
-from latency import ALONE
 from over_tasks import over_tasks
 from own_rate import at_own_rate, rates_table
-from studies import MODELS, STUDIES, Study
+from studies import ALONE, MODELS, STUDIES, Study
 
 from holdfast.evaluate.comparing import Finding, findings
 from holdfast.record import RunRecord, find_records, read_collection, write_collection, write_record
@@ -209,8 +208,10 @@ def against_block(study: str, model: str, *names: str) -> Iterator[str]:
     yield ""
 
 
-COLUMNS = {attack: column for column, attack in {**ATTACKS, **FURTHER}.items()}
-COLUMNS["adaptive"] = "white box"
+COLUMNS = {
+    **{attack: column for column, attack in {**ATTACKS, **FURTHER}.items()},
+    **{"adaptive": "white box", "textfooler": "TextFooler"},
+}
 """Attack to what the tables call it."""
 
 

@@ -170,6 +170,18 @@ def test_labels_of_a_users_file_are_found_and_sorted(tmp_path: Path) -> None:
     assert [(e.id, e.label) for e in examples] == [("train:0", 1), ("train:1", 0), ("train:2", 1)]
 
 
+def test_labels_that_differ_in_case_alone_are_told(tmp_path: Path, caplog) -> None:
+    path = write(tmp_path, "own.csv", "text,label\na,Spam\nb,spam\nc,ham\nd,HAM\ne,new\n")
+    task, _ = task_from_file(path, ("text",))
+    assert task.labels == ("HAM", "Spam", "ham", "new", "spam")
+    assert (
+        "the labels HAM and ham, Spam and spam differ in upper and lower case alone" in caplog.text
+    )
+    caplog.clear()
+    task_from_file(write(tmp_path, "own.csv", "text,label\na,spam\nb,ham\n"), ("text",))
+    assert not caplog.text
+
+
 @pytest.mark.parametrize(
     ("cells", "labels", "codes"),
     [

@@ -226,14 +226,28 @@ def test_the_genetic_search_can_be_given_fewer_examples_than_the_others(place, t
         assert run_again(folder / f"{name}.json", wanted(place, output=tmp_path)).holds
 
 
-def test_the_genetic_search_can_be_left_out(place):
+def test_the_genetic_search_can_be_left_out(place, tmp_path, no_page):
     none = dataclasses.replace(TINY, genetic_examples=0)
-    at = setting(place, budget=none)
+    one = dataclasses.replace(RIFT, cells=lambda at: RIFT.cells(at)[:1])
+    at = setting(place, output=tmp_path, budget=none)
     (suite,) = suites_of(first(RIFT, at), at)
     assert (suite.attacks, suite.examples) == (("pwws_rift",), TINY.attacked)
-    told = list(differences(RIFT, at, RIFT.cells(at)))
-    assert "The genetic search is left out." in told
-    assert not [line for line in told if "language model" in line]
+    result = reproduce(one, at)
+    assert (result.done, result.missing) == (1, 0)  # nothing is waited for
+    assert "The genetic search is left out." in result.differences
+
+
+def test_what_limits_the_genetic_search_is_told_where_it_is_run(place):
+    def told(examples):
+        budget = dataclasses.replace(TINY, genetic_examples=examples)
+        at = setting(place, budget=budget, reading="aligned")
+        at = dataclasses.replace(at, allowed={})
+        return " ".join(differences(RIFT, at, RIFT.cells(at)))
+
+    assert "No language model limits" in told(None)
+    assert "No language model limits" not in told(0)
+    for examples in (None, 0):
+        assert "Models read with their own pieces" in told(examples)
 
 
 def test_a_clean_record_has_as_many_examples_as_the_budget_says(place, tmp_path, no_page):

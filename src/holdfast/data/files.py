@@ -201,7 +201,23 @@ def _find_labels(path: Path, column: str, names: list[str]) -> tuple[str, ...]:
             f"{path}: column {column!r} holds {len(found)} labels in {len(names)} rows, "
             "too many to be classes; name the column that holds the class."
         )
+    _warn_of_spellings(path, column, found)
     return tuple(sorted(found, key=_label_order))
+
+
+def _warn_of_spellings(path: Path, column: str, labels: set[str]) -> None:
+    """Say where one class may have been written in two ways; it may be meant, so no error."""
+    spellings: dict[str, list[str]] = {}
+    for name in sorted(labels):
+        spellings.setdefault(name.lower(), []).append(name[:40])
+    if twice := [" and ".join(names) for names in spellings.values() if len(names) > 1]:
+        _log.warning(
+            "%s: in column %r the labels %s differ in upper and lower case alone and count as "
+            "different classes; write them alike if they are one.",
+            path,
+            column,
+            _named(twice),
+        )
 
 
 def _label_order(name: str) -> tuple[bool, int, str]:

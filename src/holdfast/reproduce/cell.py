@@ -42,6 +42,11 @@ class Measure:
     """How many are drawn for the genetic search, 0: it is left out; none: as many as for the
     others."""
 
+    @property
+    def run(self) -> tuple[str, ...]:
+        """Those of the attacks that are run."""
+        return tuple(attack for part in self.parts() for attack in part.attacks)
+
     def parts(self) -> list["Measure"]:
         """Return it once for each number of examples, with the attacks that are given so many."""
         others = tuple(attack for attack in self.attacks if attack != GENETIC)

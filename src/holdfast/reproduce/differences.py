@@ -129,15 +129,14 @@ def _shown(value: Any) -> str:
 
 
 def _attacks(setting: Setting, cells: Sequence[Cell]) -> Iterator[str]:
-    parts = [part for cell in cells for part in cell.measure.parts()]
-    attacks = {attack for part in parts for attack in part.attacks}
+    attacks = {attack for cell in cells for attack in cell.measure.run}
     tasks = {cell.measure.task for cell in cells}
     wants_genetic = any(GENETIC in cell.measure.attacks for cell in cells)
     if wants_genetic and GENETIC not in attacks:
         yield "The genetic search is left out."
     if not attacks:
         return
-    yield from _attacked(parts)
+    yield from _attacked([part for cell in cells for part in cell.measure.parts()])
     if setting.lexicon is None:
         yield (
             "Substitutes are those of the cached lexicon or of WordNet, not the counter-fitted "

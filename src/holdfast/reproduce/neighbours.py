@@ -11,7 +11,7 @@ from holdfast.reproduce.recipe import Choice, Reproduction
 from holdfast.reproduce.setting import Setting
 from holdfast.reproduce.table import Place
 
-ATTACKS = {"50 neighbours": "textfooler"}
+ATTACKS = {"TextFooler": "textfooler"}
 SHORT = ("Standard", "Standard canonical")
 
 
