@@ -16,6 +16,8 @@ PARTS = [  # of other pages what is about the results: from where to where
     (README, "## Why", "- **Robust"),
     (README, "## What was measured", "## Two commands"),
 ]
+CLAIM = re.compile(r"^\| \[(\d+)\. .*\]\(#\1-[\w-]+\) \| (.*) \|$", re.MULTILINE)
+EVIDENCE = re.compile(r"^### (\d+)\. (.*?)(?=^##|\Z)", re.MULTILINE | re.DOTALL)
 NUMBER = re.compile(r"(?<![\w.,])\d+\.\d+(?![\w.]*\d)")
 
 
@@ -55,6 +57,18 @@ def test_each_verdict_has_its_numbers_from_the_pages_it_links_to(results):
     for row in rows:
         linked = [page.parent / name for name in re.findall(r"\((\w[\w-]*\.md)\)", row)]
         assert numbers(row) <= numbers(blocks(results, *linked)), row
+
+
+def test_each_claim_has_a_verdict_and_a_section_with_its_evidence():
+    page = next(page for page in PAGES if page.stem == SUMMARY)
+    text = page.read_text(encoding="utf-8")
+    claims, sections = CLAIM.findall(text), EVIDENCE.findall(text)
+    numbered = [str(number) for number in range(1, len(claims) + 1)]
+    assert [number for number, _ in claims] == [number for number, _ in sections] == numbered
+    for number, verdict in claims:
+        assert re.search(r"\*\*(holds|does not|cannot be told)\*\*", verdict), number
+    for number, evidence in sections:
+        assert ".md)" in evidence, number  # where its numbers are from
 
 
 @pytest.mark.parametrize(("page", "start", "end"), PARTS)
