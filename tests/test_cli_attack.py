@@ -58,7 +58,10 @@ def test_a_file_is_attacked_and_the_outcomes_written(folder: Path, tmp_path: Pat
     found = json.loads(again)
     assert found["summary"]["accuracy"]["count"] == 16
     statuses = [json.loads(line)["status"] for line in lines[1:]]
-    assert found["summary"]["success_rate"]["count"] == statuses.count("succeeded") > 0
+    assert found["summary"]["success_rate"]["count"] == statuses.count("succeeded") > 2
+    assert out.count("The attack succeeded") == 2  # the first few are shown, all are in the file
+    changed = json.loads(lines[1 + statuses.index("succeeded")])["changes"][0]
+    assert f"[{changed['old']} -> {changed['new']}]" in out
 
 
 def test_the_record_lies_beside_the_outcomes(folder: Path, tmp_path: Path, capsys) -> None:

@@ -225,6 +225,24 @@ def test_all_empty_rows_are_counted(
     assert "2 of 3 rows" in said
 
 
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl"])
+def test_a_row_without_a_text_is_kept_and_has_no_label(
+    suffix: str, plain: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, output = tmp_path / "new.csv", tmp_path / f"labelled{suffix}"
+    file.write_text("id,text\n1,fine\n2,\n3,dull\n4, \n")
+    options = ["--model", str(plain), "--file", str(file), "--output", str(output)]
+    code, out, err = call(capsys, options)
+    assert code == 0, err
+    assert "4 rows" in out
+    assert "note: 2 of them have no text, and so no label." in err
+    rows = [row.values for row in read_rows(output)]
+    assert [row["id"] for row in rows] == ["1", "2", "3", "4"]
+    assert [bool(row["predicted"]) for row in rows] == [True, False, True, False]
+    file.write_text("id,text\n1,\n")
+    assert call(capsys, options)[0] == 2  # a file of empty rows is a mistake
+
+
 def test_words_that_the_model_reads_as_others_are_told(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -102,6 +102,19 @@ def test_further_than_no_lexicon_is_one_sentence(capsys: pytest.CaptureFixture[s
     assert "--further goes with --file FILE" in " ".join(capsys.readouterr().err.split())
 
 
+def test_a_lexicon_can_be_written_beside_the_one_in_use(
+    tmp_path: Path, file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wide = tmp_path / "wide.json"
+    found = answer(capsys, "--file", str(file), "--further", "9", "--output", str(wide))
+    assert found["lexicon"]["source"] == str(wide)
+    assert not cached_lexicon().exists()  # other runs have the attacker they had
+    assert run("--file", str(file), "--output", str(wide)) == 2
+    assert "exists already; choose another --output" in " ".join(capsys.readouterr().err.split())
+    assert run("--output", str(tmp_path / "new.json")) == 2
+    assert "--output goes with --file FILE" in " ".join(capsys.readouterr().err.split())
+
+
 def test_a_file_and_wordnet_are_joined(
     tmp_path: Path, file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -33,7 +33,7 @@ from holdfast.attack import (
 )
 from holdfast.attack.recipes import RECIPES
 from holdfast.commands.attack_record import record_path, write_attack_record
-from holdfast.commands.attack_text import outcome_text, summary_text
+from holdfast.commands.attack_text import outcome_text, successes_text, summary_text
 from holdfast.commands.columns import find_label, find_texts
 from holdfast.commands.settings import Interface
 from holdfast.data import (
@@ -169,7 +169,8 @@ def run(argv: Sequence[str]) -> None:
     elif options.text:
         print("\n\n".join(outcome_text(outcome, victim.labels) for outcome in outcomes()))
     else:
-        print(summary_text(attack.name, summary, seconds, _words(attack)))
+        shown = successes_text(outcomes(), victim.labels)
+        print(summary_text(attack.name, summary, seconds, _words(attack)) + shown)
 
 
 def _words(attack: Attack) -> str:

@@ -1,12 +1,15 @@
 """What an attack showed, for a reader: a table, or a sentence with its changed words marked."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import islice
 
 from holdfast.attack import Change, Outcome, Share, Summary
 from holdfast.commands.table import paragraph, table
 from holdfast.text import Words
 
+SHOWN = 2
+"""Broken texts that are printed; --output keeps them all."""
 _STRUCK, _BOLD, _PLAIN = "\x1b[9;31m", "\x1b[1;32m", "\x1b[0m"
 _STATUS = {
     "succeeded": "The attack succeeded",
@@ -44,6 +47,12 @@ def summary_text(name: str, summary: Summary, seconds: float, words: str = "") -
         if count
     ]
     return "\n".join([table(["measure", "%", "95 %", "of"], rows), "", paragraph(cost), *notes])
+
+
+def successes_text(outcomes: Iterable[Outcome], labels: Sequence[str]) -> str:
+    """Return the first few texts that broke, to see what the attacker did; empty: none did."""
+    broken = (outcome for outcome in outcomes if outcome.status == "succeeded")
+    return "".join(f"\n\n{outcome_text(one, labels)}" for one in islice(broken, SHOWN))
 
 
 def _share(share: Share) -> list[str]:

@@ -35,17 +35,15 @@ def check_output(path: Path, read: Path | None, rows: Sequence[Columns]) -> None
 
 
 def write_labelled(
-    path: Path, rows: Sequence[Columns], answers: Iterable[Mapping[str, Any]]
+    path: Path, rows: Sequence[Columns], answers: Iterable[Mapping[str, Any] | None]
 ) -> None:
     """Write each row as it was read, its label and that label's probability behind it.
 
-    JSON lines have the probability of every label, too.
+    JSON lines have the probability of every label, too. A row without an answer gets an empty one.
     """
     as_json = path.suffix.lower() == ".jsonl"
     found = (
-        {**row, LABEL: answer["label"], PROBABILITY: round(answer["probability"], DIGITS)}
-        | ({OF_EACH: _rounded(answer["probabilities"])} if as_json else {})
-        for row, answer in zip(rows, answers, strict=True)
+        {**row, **_written(answer, as_json)} for row, answer in zip(rows, answers, strict=True)
     )
     path.parent.mkdir(parents=True, exist_ok=True)
     with written_atomically(path) as file:
@@ -59,6 +57,14 @@ def write_labelled(
         writer.writeheader()
         writer.writerows({name: _field(row[name]) for name in row} for row in found)
         text.detach()  # which flushes it; the file is closed by who opened it
+
+
+def _written(answer: Mapping[str, Any] | None, as_json: bool) -> dict[str, Any]:
+    """Return the columns of an answer."""
+    if answer is None:
+        return dict.fromkeys((LABEL, PROBABILITY, OF_EACH)) if as_json else {}
+    found = {LABEL: answer["label"], PROBABILITY: round(answer["probability"], DIGITS)}
+    return {**found, OF_EACH: _rounded(answer["probabilities"])} if as_json else found
 
 
 def _rounded(probabilities: Mapping[str, float]) -> dict[str, float]:

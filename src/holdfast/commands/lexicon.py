@@ -10,6 +10,7 @@ from typing import Any
 from holdfast.commands.settings import Interface
 from holdfast.commands.table import paragraph
 from holdfast.errors import InputError
+from holdfast.record import write_atomically
 from holdfast.text import (
     Lexicon,
     cache_lexicon,
@@ -44,6 +45,18 @@ class LexiconOptions:
     """With a file or WordNet: a word also has its substitutes' own, so many in all at most."""
     word: str | None = None
     """Show the substitutes of this word."""
+    output: Path | None = None
+    """With a file or WordNet: write the lexicon here, instead of keeping it for all runs."""
+
+    def __post_init__(self) -> None:
+        made = self.file is not None or self.wordnet is not None
+        for name in ("further", "output"):
+            if getattr(self, name) is not None and not made:
+                raise InputError(
+                    f"Of which lexicon? --{name} goes with --file FILE, --wordnet or both."
+                )
+        if self.output is not None and self.output.exists():
+            raise InputError(f"{self.output} exists already; choose another --output or remove it.")
 
 
 INTERFACE = Interface(
@@ -91,18 +104,16 @@ def _with_folder(argv: Sequence[str]) -> list[str]:
 
 
 def _chosen(options: LexiconOptions) -> Lexicon | None:
-    """Return the lexicon used from now on; None where there is none and none was needed."""
+    """Return the lexicon that was made or is in use; None: there is none and none was needed."""
     made = None if options.wordnet is None else _of_wordnet(options.wordnet)
     if options.file is not None:
         own = read_lexicon(options.file)  # refuses it before the one in use is replaced
         if made is None and options.further is None:
-            return _kept(options.file.read_bytes())
+            return _kept(options.file.read_bytes(), options.output)
         made = own if made is None else own.joined(made)
     if made is not None:
         wide = made if options.further is None else made.further(options.further)
-        return _kept(wide.json().encode())
-    if options.further is not None:
-        raise InputError("Of which lexicon? --further goes with --file FILE, --wordnet or both.")
+        return _kept(wide.json().encode(), options.output)
     try:
         return find_lexicon()
     except InputError:
@@ -117,7 +128,11 @@ def _of_wordnet(folder: str) -> Lexicon:
     return wordnet_lexicon(found)
 
 
-def _kept(content: bytes) -> Lexicon:
+def _kept(content: bytes, output: Path | None) -> Lexicon:
+    if output is not None:
+        write_atomically(output, content)
+        _note(f"Wrote {output}; name it with --lexicon, --canonical.lexicon and the like.")
+        return read_lexicon(output)
     path = cache_lexicon(content)
     _note(f"Kept as {path}; every run without a lexicon of its own uses it.")
     return read_lexicon(path)
@@ -140,5 +155,4 @@ def _text(described: dict[str, Any]) -> str:
         "sha256": lexicon["sha256"],
         "known as": lexicon["published"] or "none that was published",
     }
-    lines = [paragraph(f"{name}: {fact}") for name, fact in facts.items()]
-    return "\n".join(lines if lexicon["published"] else [*lines, "", paragraph(HOW_TO_GET_ONE)])
+    return "\n".join(paragraph(f"{name}: {fact}") for name, fact in facts.items())

@@ -47,7 +47,8 @@ class PredictOptions:
     """Text columns of `file`: one, or two for sentence pairs; none: as in training, or text."""
     output: Path | None = None
     """CSV or JSON lines file for the rows as they were read, each with its label (`predicted`) and
-    that label's probability, in JSON lines with those of all labels; none: they are printed."""
+    that label's probability, in JSON lines with those of all labels; a row without a text is kept
+    and has none. None: the answers are printed."""
     batch_size: int = 32
     """Texts read by the model at once."""
     max_length: int | None = None
@@ -80,12 +81,16 @@ def run(argv: Sequence[str]) -> None:
             raise InputError("--json prints and --output writes; leave one of them out.")
         check_output(options.output, options.file, columns)
     classifier = load_trained(options.model)
-    texts = [row.texts for row in rows]
+    texts = [row.texts for row in rows if row.texts]
     encoder = _Encoder.of(classifier, options)
     answers = predict(encoder, texts, options.batch_size, progress=options.file is not None)
     if options.output is not None:
-        write_labelled(options.output, columns, answers)
+        write_labelled(
+            options.output, columns, (next(answers) if row.texts else None for row in rows)
+        )
         print(f"Wrote {options.output}: {len(rows):,} rows, the label of each in {LABEL!r}.")
+        if empty := len(rows) - len(texts):
+            print(f"note: {empty:,} of them have no text, and so no label.", file=sys.stderr)
     elif "json" in given:
         for answer in answers:
             print(json.dumps(answer))
@@ -106,6 +111,7 @@ class Asked(NamedTuple):
     """A text, or pair, as the model will read it, and the columns it came with."""
 
     texts: Texts
+    """None: the row is kept in the output, and has nothing to label."""
     columns: Mapping[str, object]
 
 
@@ -118,12 +124,26 @@ def gather_rows(options: PredictOptions) -> list[Asked]:
     asked = [Asked((text_of(row, "text"),), row.values) for row in given]
     if options.file is not None:
         columns = find_texts(options.texts, [options.model], options.file)
-        asked += _readable(read_rows(options.file), columns)
-    if not asked:
+        rows = read_rows(options.file)
+        asked += _labelled(rows, columns) if options.output else _readable(rows, columns)
+    if not any(one.texts for one in asked):
         raise InputError("There is no text to label; write one behind the options, or give --file.")
-    if len({len(one.texts) for one in asked}) > 1:
+    if len({len(one.texts) for one in asked if one.texts}) > 1:
         raise InputError("Single texts and pairs cannot be mixed; give pairs in a --file only.")
     return asked
+
+
+def _labelled(rows: Sequence[Row], columns: Sequence[str]) -> list[Asked]:
+    """Return the rows of a file that is written with labels: one without a text loses nobody's."""
+    empty = [any(_is_empty(row.values.get(column, 0)) for column in columns) for row in rows]
+    told = iter(_readable([row for row, gap in zip(rows, empty, strict=True) if not gap], columns))
+    return [
+        Asked((), row.values) if gap else next(told) for row, gap in zip(rows, empty, strict=True)
+    ]
+
+
+def _is_empty(value: object) -> bool:
+    return value is None or (isinstance(value, str) and not value.strip())
 
 
 def _readable(rows: Sequence[Row], columns: Sequence[str]) -> list[Asked]:
