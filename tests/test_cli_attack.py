@@ -1,13 +1,14 @@
 """`holdfast attack` end to end on a tiny model."""
 
 import json
+import shutil
 from pathlib import Path
 
 import attack_aids as aids
 import pytest
 import text_tokenizers as kinds
 from attack_tiny import labelled, model, sentences, victim
-from evaluate_tiny import write_data, write_run
+from evaluate_tiny import run_json, write_data, write_run
 
 from holdfast.attack import Material
 from holdfast.cli import main
@@ -62,6 +63,21 @@ def test_a_file_is_attacked_and_the_outcomes_written(folder: Path, tmp_path: Pat
     assert out.count("The attack succeeded") == 2  # the first few are shown, all are in the file
     changed = json.loads(lines[1 + statuses.index("succeeded")])["changes"][0]
     assert f"[{changed['old']} -> {changed['new']}]" in out
+
+
+def test_texts_that_were_trained_on_are_told(folder: Path, tmp_path: Path, capsys) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(folder, run)
+    record = run_json(0, "own")
+    record["config"]["data"] = {"file": str(run / "data.jsonl"), "texts": ["text"]}
+    (run / "run.json").write_text(json.dumps(record))
+    extra = ["--file", str(run / "data.jsonl"), "--output", str(tmp_path / "found.jsonl")]
+    for _ in range(2):  # resumed, it is told again and noted once
+        code, _, err = call(capsys, run, *extra)
+        assert code == 0, err
+        assert "note: The model was trained on a part of this very file" in err
+    notes = read_record(tmp_path / "found.json").notes
+    assert len([note for note in notes if "this very file" in note]) == 1
 
 
 def test_the_record_lies_beside_the_outcomes(folder: Path, tmp_path: Path, capsys) -> None:

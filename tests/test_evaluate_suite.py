@@ -392,14 +392,31 @@ def test_another_task_than_the_trained_one_is_noted(ground: Path, tmp_path: Path
     assert record.notes[0] == "The model was trained on imdb and is evaluated on sst2."
 
 
-def test_the_file_of_the_training_is_noted(ground: Path, tmp_path: Path) -> None:
-    run = write_run(tmp_path / "run", task="own")
+def trained_on(file: Path, folder: Path) -> Checkpoint:
+    run = write_run(folder, task="own")
     record = run_json(0, "own")
-    record["config"]["data"] = {"file": str(ground / "own.csv")}
+    record["config"]["data"] = {"file": str(file), "texts": ["text"]}
     (run / "run.json").write_text(json.dumps(record))
+    return Checkpoint.read(str(run))
+
+
+def test_the_file_of_the_training_is_noted(ground: Path, tmp_path: Path) -> None:
     own = suite(ground, tasks=(), attacks=(), file=ground / "own.csv")
-    (found,) = evaluate(Checkpoint.read(str(run)), own, tmp_path / "out")
+    model = trained_on(ground / "own.csv", tmp_path / "run")
+    (found,) = evaluate(model, own, tmp_path / "out")
     assert found.notes[0].startswith("The model was trained on a part of this very file")
+
+
+def test_texts_of_the_training_are_counted(ground: Path, tmp_path: Path) -> None:
+    head, *rows = (ground / "own.csv").read_text().splitlines()
+    file = tmp_path / "train.csv"
+    file.write_text("\n".join([head, *rows[:2], *(row.replace(" ", " new ", 1) for row in rows)]))
+    own = suite(ground, tasks=(), attacks=(), file=ground / "own.csv", examples=len(rows))
+    (found,) = evaluate(trained_on(file, tmp_path / "run"), own, tmp_path / "out")
+    assert found.notes[0].startswith(f"2 of the {len(rows)} texts stand in the file that the model")
+    file.unlink()  # what is gone cannot be told
+    (found,) = evaluate(trained_on(file, tmp_path / "again"), own, tmp_path / "later")
+    assert not [note for note in found.notes if "trained on" in note]
 
 
 # Resuming --------------------------------------------------------------------------------------

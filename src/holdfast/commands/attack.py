@@ -32,7 +32,7 @@ from holdfast.attack import (
     verify,
 )
 from holdfast.attack.recipes import RECIPES
-from holdfast.commands.attack_record import record_path, write_attack_record
+from holdfast.commands.attack_record import record_path, tell_leaks, write_attack_record
 from holdfast.commands.attack_text import outcome_text, successes_text, summary_text
 from holdfast.commands.columns import find_label, find_texts
 from holdfast.commands.settings import Interface
@@ -153,7 +153,8 @@ def run(argv: Sequence[str]) -> None:
     victim = load(options.model, max_length=options.max_length, precision=options.precision)
     drawn = gather_examples(options, victim)
     examples, kept = drawn.examples, options.output is not None and not options.text
-    before = _begun_before(options) if kept else ()
+    leaks = () if options.text else tell_leaks(options.model, drawn)
+    before = (*_begun_before(options), *leaks) if kept else ()
     begun = time.perf_counter()
     outcomes = _attacked(options, attack, victim, examples)
     seconds = time.perf_counter() - begun

@@ -1,5 +1,6 @@
 """The record of `holdfast attack`, beside its outcomes, so that reports show it."""
 
+import sys
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -9,6 +10,7 @@ from holdfast.errors import InputError
 from holdfast.evaluate import Checkpoint, record_of_outcomes
 from holdfast.evaluate.bench import device_name
 from holdfast.evaluate.drawing import Drawn
+from holdfast.evaluate.leaks import leaks
 from holdfast.record import RunRecord, describe_environment, encode, read_record, write_record
 from holdfast.victim import ModelVictim
 
@@ -35,7 +37,8 @@ def write_attack_record(
 ) -> RunRecord:
     """Write the record of finished outcomes and return it; one that is there is kept.
 
-    `options` are those of `holdfast attack`; `begun` is what is to be said of their beginning.
+    `options` are those of `holdfast attack`; `begun` is what is to be said of their beginning and
+    of the texts.
     """
     checkpoint = _checkpoint(options.model)
     found = record_of_outcomes(
@@ -66,6 +69,16 @@ def write_attack_record(
     )
     write_record(record, path)
     return record
+
+
+def tell_leaks(folder: Path, drawn: Drawn) -> tuple[str, ...]:
+    """Say on stderr where texts to attack were trained on, and return the sentences."""
+    checkpoint = _checkpoint(folder)
+    training = checkpoint.training() if checkpoint else None
+    found = tuple(leaks(training.training, drawn)) if training else ()
+    for sentence in found:
+        print(f"note: {sentence}", file=sys.stderr)
+    return found
 
 
 def _checksums(found: RunRecord, drawn: Drawn) -> dict[str, str]:

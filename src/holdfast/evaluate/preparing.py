@@ -18,6 +18,7 @@ from holdfast.evaluate.cells import AdaptiveCell, AdvGLUECell, AttackCell, Cell,
 from holdfast.evaluate.clean import clean
 from holdfast.evaluate.cost import cost
 from holdfast.evaluate.drawing import Drawn, model_codes
+from holdfast.evaluate.leaks import leaks
 from holdfast.evaluate.measured import Measured
 from holdfast.record import RunRecord, encode
 
@@ -84,23 +85,13 @@ def _head(
 ) -> RunRecord:
     read = {"data": drawn.sha256, "source": drawn.source}
     head = bench.head(cell, cell.reading.task, {**read, **checksums}, attack=attack, seeds=seeds)
-    return replace(head, notes=(*_other_task(bench, cell.reading), *_seen(head, drawn.source)))
+    return replace(head, notes=(*_other_task(bench, cell.reading), *leaks(head.training, drawn)))
 
 
 def _other_task(bench: Bench, reading: Reading) -> Iterator[str]:
     trained = bench.fitted.trained
     if reading.file is None and trained not in (None, reading.task):
         yield f"The model was trained on {trained} and is evaluated on {reading.task}."
-
-
-def _seen(head: RunRecord, source: str) -> Iterator[str]:
-    """Yield a warning where the model was trained on the file that it is evaluated on."""
-    file = ((head.training or {}).get("data") or {}).get("file")
-    if file and Path(file).is_file() and checksum(Path(file)) == source:
-        yield (
-            "The model was trained on a part of this very file: what it has seen counts for it "
-            "here; evaluate it on other texts."
-        )
 
 
 def _checksums(*attacks: Attack) -> dict[str, str]:
