@@ -153,8 +153,7 @@ def run(argv: Sequence[str]) -> None:
     victim = load(options.model, max_length=options.max_length, precision=options.precision)
     drawn = gather_examples(options, victim)
     examples, kept = drawn.examples, options.output is not None and not options.text
-    leaks = () if options.text else tell_leaks(options.model, drawn)
-    before = (*_begun_before(options), *leaks) if kept else ()
+    before = _begun_before(options) if kept else ()
     begun = time.perf_counter()
     outcomes = _attacked(options, attack, victim, examples)
     seconds = time.perf_counter() - begun
@@ -162,8 +161,9 @@ def run(argv: Sequence[str]) -> None:
         return
     if options.verify:
         verify(attack, victim, outcomes(), examples)
+    leaks = () if options.text else tell_leaks(options.model, drawn)
     if kept:
-        write_attack_record(options, victim, drawn, seconds, before)
+        write_attack_record(options, victim, drawn, seconds, (*before, *leaks))
     summary = summarise(outcomes())
     if "json" in given:
         print(json.dumps(report(options, summary, outcomes, seconds)))

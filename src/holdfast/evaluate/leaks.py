@@ -11,8 +11,6 @@ from holdfast.data.rows import read_rows
 from holdfast.errors import InputError
 from holdfast.evaluate.drawing import Drawn
 
-Texts = tuple[object, ...]
-
 
 def leaks(training: Mapping[str, Any] | None, drawn: Drawn) -> Iterator[str]:
     """Yield a warning where examples stand in the file of a training, if that is still there."""
@@ -26,7 +24,7 @@ def leaks(training: Mapping[str, Any] | None, drawn: Drawn) -> Iterator[str]:
             "here; evaluate it on other texts."
         )
         return
-    known = _texts(file, tuple(data["texts"]), file.stat().st_mtime_ns)
+    known = _texts(file, tuple(data.get("texts", ())), file.stat().st_mtime_ns)
     if seen := sum(example.texts in known for example in drawn.examples):
         yield (
             f"{seen:,} of the {len(drawn.examples):,} texts stand in the file that the model was "
@@ -35,8 +33,8 @@ def leaks(training: Mapping[str, Any] | None, drawn: Drawn) -> Iterator[str]:
 
 
 @lru_cache(maxsize=4)  # every cell of a model asks
-def _texts(file: Path, columns: tuple[str, ...], changed: int) -> frozenset[Texts]:
+def _texts(file: Path, columns: tuple[str, ...], changed: int) -> frozenset[tuple[str, ...]]:
     with suppress(InputError):  # it may have become another file since
         rows = read_rows(file)
-        return frozenset(tuple(row.values.get(column) for column in columns) for row in rows)
+        return frozenset(tuple(str(row.values.get(column)) for column in columns) for row in rows)
     return frozenset()
