@@ -15,7 +15,7 @@ bootstrap = @command -v $(PYTHON) >/dev/null 2>&1 || { \
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: ## Install, then fine-tune four models, attack them and write a report (minutes)
+demo: ## Install, then fine-tune five models, attack them and write a report (minutes)
 	$(bootstrap) demo
 	$(BIN)/holdfast demo $(ARGS)
 

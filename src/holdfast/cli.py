@@ -21,7 +21,7 @@ from holdfast.errors import HoldfastError, InputError
 from holdfast.record import version
 
 COMMANDS = {
-    "demo": "fine-tune a plain, an implicit and a robust model, attack and compare them",
+    "demo": "fine-tune a plain, an implicit and robust models, attack and compare them",
     "train": "fine-tune a model, plain or with implicit connections, by a recipe or flags",
     "predict": "label texts with a trained model",
     "attack": "replace words until the model errs: its accuracy under attack",

@@ -1,4 +1,4 @@
-"""`holdfast demo`: plain, implicit, RIFT and both together, side by side in minutes."""
+"""`holdfast demo`: plain, implicit, RIFT, both together and canonical text, in minutes."""
 
 import json
 import sys
@@ -27,7 +27,7 @@ from holdfast.data.demo import demo_sentences_path
 from holdfast.implicit import Connection, recommended
 from holdfast.objectives import AnyObjective, Rift, Standard
 from holdfast.record import describe_environment, encode
-from holdfast.text import Lexicon, find_wordnet, read_lexicon, wordnet_lexicon
+from holdfast.text import Canonical, Lexicon, find_wordnet, read_lexicon, wordnet_lexicon
 from holdfast.train import (
     DataConfig,
     Optimisation,
@@ -41,10 +41,11 @@ from holdfast.train.checkpoint import write_atomically
 
 @dataclass(frozen=True)
 class Variant:
-    """One of the models: how it is connected and what it is trained for."""
+    """One of the models: how it is connected, what it is trained for and what it reads."""
 
     connection: Connection | None
     objective: AnyObjective
+    canonical: Canonical | None = None
 
 
 # two of the six layers, two inner steps instead of ten and a smaller weight: minutes, not an hour
@@ -55,6 +56,7 @@ VARIANTS = {
     "implicit": Variant(IMPLICIT, Standard()),
     "rift": Variant(None, RIFT),
     "rift-implicit": Variant(IMPLICIT, RIFT),
+    "canonical": Variant(None, Standard(), Canonical(rounds=2)),
 }
 
 # One epoch in small batches: on a CPU a sentence costs the same in any batch, so these are all the
@@ -90,9 +92,9 @@ QUICK = Size(train=64, validation=16, test=64, attacked=4, epochs=1)
 INTERFACE = Interface(
     "demo",
     "Fine-tune all-MiniLM-L6-v2 on a few hundred Rotten Tomatoes sentences: as it is, with "
-    "implicit connections, with RIFT on substitutes from WordNet, and with both. Attack all four, "
-    "compare them and write a report. Takes some minutes on two cores; what is done already is "
-    "used again.",
+    "implicit connections, with RIFT on substitutes from WordNet, with both, and on canonical "
+    "text. Attack all five, compare them and write a report. Takes some minutes on two cores; what "
+    "is done already is used again.",
     DemoOptions,
     switches={
         "quick": "far fewer sentences, in the folder `quick` of the output; learns nothing",
@@ -180,6 +182,7 @@ def configure(model: Path, output: Path, variant: Variant, size: Size, seed: int
         data=DataConfig(file=demo_sentences_path(), max_length=MAX_LENGTH),
         connection=variant.connection,
         objective=variant.objective,
+        canonical=variant.canonical,
         selection=Selection(attacked=16, steps=2),
         optimisation=Optimisation(
             learning_rate=LEARNING_RATE, batch_size=BATCH_SIZE, epochs=size.epochs
