@@ -106,6 +106,7 @@ def test_it_ends_with_the_path_of_a_report_of_all_models(once: tuple[Path, str, 
     assert path == once[0] / "quick" / "report" / "report.html"
     assert all(name in page for name in demo.VARIANTS)
     assert "pwws_rift" in page
+    assert "word for word" not in page  # what is measured was held out, though of the same file
 
 
 def test_it_ends_with_commands_that_work(

@@ -11,7 +11,7 @@ from evaluate_tiny import NAMES, run_json, write_advglue, write_data, write_run
 
 from holdfast.attack import Material
 from holdfast.commands.evaluate_text import shown
-from holdfast.data import Task, find_task
+from holdfast.data import Task, checksum, find_task
 from holdfast.errors import InputError, RunFailed
 from holdfast.evaluate import (
     AttackCell,
@@ -392,10 +392,12 @@ def test_another_task_than_the_trained_one_is_noted(ground: Path, tmp_path: Path
     assert record.notes[0] == "The model was trained on imdb and is evaluated on sst2."
 
 
-def trained_on(file: Path, folder: Path) -> Checkpoint:
+def trained_on(file: Path, folder: Path, draw: int | None = None) -> Checkpoint:
     run = write_run(folder, task="own")
     record = run_json(0, "own")
-    record["config"]["data"] = {"file": str(file), "texts": ["text"]}
+    record["config"]["data"] = {"file": str(file), "texts": ["text"], "examples": draw}
+    if file.is_file():
+        record["data"]["sources"] = {"train": {"sha256": checksum(file)}}
     (run / "run.json").write_text(json.dumps(record))
     return Checkpoint.read(str(run))
 
@@ -414,7 +416,9 @@ def test_texts_of_the_training_are_counted(ground: Path, tmp_path: Path) -> None
     own = suite(ground, tasks=(), attacks=(), file=ground / "own.csv", examples=len(rows))
     (found,) = evaluate(trained_on(file, tmp_path / "run"), own, tmp_path / "out")
     assert found.notes[0].startswith(f"2 of the {len(rows)} texts stand in the file that the model")
-    file.unlink()  # what is gone cannot be told
+    (found,) = evaluate(trained_on(file, tmp_path / "drawn", draw=3), own, tmp_path / "few")
+    assert not [note for note in found.notes if "trained on" in note]  # of which is not known
+    file.unlink()
     (found,) = evaluate(trained_on(file, tmp_path / "again"), own, tmp_path / "later")
     assert not [note for note in found.notes if "trained on" in note]
 

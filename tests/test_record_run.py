@@ -151,7 +151,7 @@ def test_format_1_the_record_of_a_training_run() -> None:
     assert found.metric("loss", "held_out") == Metric("loss", 0.625, group="held_out")
     assert found.metric("distance") == Metric("distance", 0.015625)
     assert set(found.checksums) == {
-        *("data/train", "data/validation", "data/held_out", "lexicon/substitutes")
+        *("data/train", "data/validation", "data/held_out", "source/train", "lexicon/substitutes")
     }
     assert found.environment["commit"].startswith("0123456789")
 

@@ -74,8 +74,7 @@ def write_attack_record(
 def tell_leaks(folder: Path, drawn: Drawn) -> tuple[str, ...]:
     """Say on stderr where texts to attack were trained on, and return the sentences."""
     checkpoint = _checkpoint(folder)
-    training = checkpoint.training() if checkpoint else None
-    found = tuple(leaks(training.training, drawn)) if training else ()
+    found = tuple(leaks(checkpoint.training(), drawn)) if checkpoint else ()
     for sentence in found:
         print(f"note: {sentence}", file=sys.stderr)
     return found

@@ -85,7 +85,8 @@ def _head(
 ) -> RunRecord:
     read = {"data": drawn.sha256, "source": drawn.source}
     head = bench.head(cell, cell.reading.task, {**read, **checksums}, attack=attack, seeds=seeds)
-    return replace(head, notes=(*_other_task(bench, cell.reading), *leaks(head.training, drawn)))
+    notes = (*_other_task(bench, cell.reading), *leaks(bench.fitted.training, drawn))
+    return replace(head, notes=notes)
 
 
 def _other_task(bench: Bench, reading: Reading) -> Iterator[str]:

@@ -89,5 +89,7 @@ def _lines(log: Path) -> Iterator[dict[str, Any]]:
 
 def _checksums(content: Mapping[str, Any]) -> dict[str, str]:
     parts = {f"data/{name}": part["sha256"] for name, part in content["data"]["parts"].items()}
+    read = content["data"].get("sources", {})
+    sources = {f"source/{name}": source["sha256"] for name, source in read.items()}
     lexicons = {f"lexicon/{k}": v for k, v in content.get("lexicons", {}).items() if v}
-    return parts | lexicons
+    return parts | sources | lexicons
