@@ -120,7 +120,7 @@ def test_a_map_is_saved_and_loaded(tmp_path: Path) -> None:
     [
         ("no json", "not valid JSON"),
         ("[]", "does not say"),
-        ('{"format": 3, "holdfast": "9.9"}', r"format 3.*9\.9"),
+        ('{"format": 9, "holdfast": "9.9"}', r"format 9.*9\.9"),
         ('{"format": 1}', "does not say"),
         ('{"format": 1, "rounds": 1, "mapping": {"a": 1}}', "does not say"),
         ('{"format": 1, "rounds": "1", "mapping": {}}', "does not say"),

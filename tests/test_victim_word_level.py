@@ -95,7 +95,7 @@ def trained_on(found: ModelVictim, texts: list[tuple[str, ...]]) -> list[list[in
 def queried(found: ModelVictim, table, rows: np.ndarray) -> list[list[int]]:
     """The ids that an attack makes of rows."""
     made = {}
-    for part in encode(found, [Query(table, rows, np.arange(len(rows)))]):
+    for part in encode(found.reader, [Query(table, rows, np.arange(len(rows)))]):
         tokens = np.split(part.flat, np.cumsum(part.lengths)[:-1])
         made |= dict(zip(part.tickets.tolist(), (row.tolist() for row in tokens), strict=True))
     return [made[number] for number in range(len(rows))]
@@ -110,7 +110,7 @@ def check(found: ModelVictim, seed: int, *texts: str, attack: Attack = ODD) -> N
     rows[7:][rng.random((1, len(space))) < 0.2] = DELETED
     single, _ = space.swaps(space.original(), space.changeable)
     rows = np.concatenate([rows, single[rng.permutation(len(single))[:12]]])
-    spelt = [space.spelt(row, found._texts.hidden) for row in rows]
+    spelt = [space.spelt(row, found.reader._texts.hidden) for row in rows]
     assert queried(found, table, rows) == trained_on(found, spelt)
 
 

@@ -97,7 +97,7 @@ def run_in_workers(
     for process in processes:
         process.start()
     try:
-        yield from _serve(victim.session(), inbound, [pipe[1] for pipe in pipes], processes)
+        yield from _serve(victim.queue(), inbound, [pipe[1] for pipe in pipes], processes)
     finally:
         # not `terminate`: a worker may be waiting for its last words to be read, which nobody does
         for process in processes:

@@ -184,9 +184,11 @@ def predict(
         for start in range(0, len(texts), batch_size):
             batch = texts[start : start + batch_size]
             with torch.no_grad():
-                logits = model(**encoder(batch)).logits
+                read = [model(**inputs).logits.float().softmax(-1) for inputs in encoder(batch)]
+            # the weight of a second reading is 0 where there is none
+            answers = encoder.wording.trust * read[0] + (1 - encoder.wording.trust) * read[-1]
             bar.update(len(batch))
-            for text, row in zip(batch, logits.float().softmax(-1).tolist(), strict=True):
+            for text, row in zip(batch, answers.tolist(), strict=True):
                 best = max(range(len(row)), key=row.__getitem__)
                 probabilities = dict(zip(labels, row, strict=True))
                 answer = {"texts": list(text), "label": labels[best], "probability": row[best]}
@@ -212,10 +214,13 @@ class _Encoder:
         longest = options.max_length or trained or min(LONGEST, *limits)
         return cls(classifier, wording, wording.word_reader(tokenizer), longest)
 
-    def __call__(self, batch: Sequence[Texts]) -> Any:
-        """Return a padded batch on the model's device."""
+    def __call__(self, batch: Sequence[Texts]) -> list[dict[str, torch.Tensor]]:
+        """Return a padded batch on the model's device, for each reading of the texts."""
+        readings = zip(*map(self.wording.readings, batch), strict=True)
+        return [self._padded(texts) for texts in readings]
+
+    def _padded(self, texts: Sequence[Texts]) -> dict[str, torch.Tensor]:
         tokenizer = self.classifier.tokenizer
-        texts = [self.wording.reword(one) for one in batch]
         examples = [Example(str(row), one, label=0) for row, one in enumerate(texts)]
         if self.reader is None:
             encoded = EncodedExamples(examples, tokenizer, self.longest)

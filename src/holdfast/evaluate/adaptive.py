@@ -24,6 +24,7 @@ from holdfast.record import WARNING, Metric, Outcome
 from holdfast.text import Words
 from holdfast.victim import ModelVictim, Opened, Space, Victim
 from holdfast.victim.splice import SplicedSpace
+from holdfast.victim.two_readings import OpenedTwice
 
 WHITE_BOX = ("hotflip", "hull")
 SMALL_GENETIC = "small_genetic"
@@ -146,12 +147,18 @@ def _blind_spots(victim: ModelVictim, attacked: _Attacked) -> Iterator[str]:
     pairs = zip(texts, readings, strict=True)
     spaces = [build_space(attack, words, reading.visible) for words, reading in pairs]
     opened = victim.open(readings, spaces)
-    whole = sum(not isinstance(one, SplicedSpace) for one in opened)
+    whole = sum(not _is_spliced(one) for one in opened)
     if whole:
         yield (
             f"In {whole} of {len(texts)} texts words share tokens: no gradient was followed there."
         )
-    if victim.canonical is not None:
+    if victim.trust < 1:
+        yield (
+            "Texts are read twice, rewritten word by word and in their own words. HotFlip followed "
+            "the gradient of the answer that comes out of both; the ascent in the hull climbed in "
+            "each reading apart."
+        )
+    elif victim.canonical is not None:
         same = sum(map(_unseen, spaces, opened))
         every = sum(int((space.sizes - 1).sum()) for space in spaces)
         yield (
@@ -160,6 +167,12 @@ def _blind_spots(victim: ModelVictim, attacked: _Attacked) -> Iterator[str]:
             "and no gradient points at them. Words that the lexicon does not have are another "
             "matter."
         )
+
+
+def _is_spliced(opened: Opened) -> bool:
+    if isinstance(opened, OpenedTwice):
+        return _is_spliced(opened.canonical) and _is_spliced(opened.own)
+    return isinstance(opened, SplicedSpace)
 
 
 def _unseen(space: Space, opened: Opened) -> int:

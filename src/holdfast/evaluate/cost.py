@@ -13,6 +13,7 @@ from holdfast.implicit import unread
 from holdfast.implicit.flops import flop_counter
 from holdfast.record import Metric
 from holdfast.victim import ModelVictim, Victim
+from holdfast.victim.reader import Reader
 from holdfast.victim.reading import ID_MASK, TYPE_SHIFT
 
 _WARM_UP, _LEAST, _MOST, _SECONDS = 3, 5, 50, 5.0  # forward passes, and when they are enough
@@ -26,7 +27,8 @@ def cost(victim: Victim, texts: Sequence[tuple[str, ...]]) -> tuple[Metric, ...]
     """
     if not isinstance(victim, ModelVictim):
         return ()
-    inputs = model_inputs(victim, [_typical(victim, texts)])
+    typical = [_typical(victim, texts)]
+    inputs = [model_inputs(victim, typical, reader) for reader in victim.readers]
     with unread(victim.model):
         return (
             Metric("parameters", float(sum(p.numel() for p in victim.model.parameters()))),
@@ -43,9 +45,14 @@ def _typical(victim: ModelVictim, texts: Sequence[tuple[str, ...]]) -> tuple[str
     return texts[int(np.argsort(lengths, kind="stable")[(len(lengths) - 1) // 2])]
 
 
-def model_inputs(victim: ModelVictim, texts: Sequence[tuple[str, ...]]) -> dict[str, Tensor]:
-    """Return texts as the victim's model is given them, padded at their end, on its device."""
-    rows = victim.tokenise(texts)
+def model_inputs(
+    victim: ModelVictim, texts: Sequence[tuple[str, ...]], reader: Reader | None = None
+) -> dict[str, Tensor]:
+    """Return texts as the victim's model is given them, padded at their end, on its device.
+
+    Of a victim that reads them twice, as the `reader` does; none: its first.
+    """
+    rows = (reader or victim.reader).tokenise(texts)
     width = max(map(len, rows))
     tokens = torch.full((len(rows), width), victim.shape.padding)
     mask = torch.zeros((len(rows), width), dtype=torch.long)
@@ -58,20 +65,25 @@ def model_inputs(victim: ModelVictim, texts: Sequence[tuple[str, ...]]) -> dict[
     return {name: value.to(victim.model.device) for name, value in inputs.items()}
 
 
+Inputs = Sequence[dict[str, Tensor]]
+"""One for each reading of a text."""
+
+
 @torch.no_grad()
-def _forward(victim: ModelVictim, inputs: dict[str, Tensor]) -> None:
+def _forward(victim: ModelVictim, inputs: Inputs) -> None:
     device = victim.model.device.type
     with torch.autocast(device, torch.bfloat16, victim.precision == "bf16"):
-        victim.model(**inputs)
+        for reading in inputs:
+            victim.model(**reading)
 
 
-def _flops(victim: ModelVictim, inputs: dict[str, Tensor]) -> int:
+def _flops(victim: ModelVictim, inputs: Inputs) -> int:
     with flop_counter() as counter:
         _forward(victim, inputs)
     return int(counter.get_total_flops())
 
 
-def _seconds(victim: ModelVictim, inputs: dict[str, Tensor]) -> float:
+def _seconds(victim: ModelVictim, inputs: Inputs) -> float:
     """Return the median of some passes, after a few that warm the device up."""
     for _ in range(_WARM_UP):
         _forward(victim, inputs)
@@ -90,7 +102,7 @@ def _wait(victim: ModelVictim) -> None:
         torch.cuda.synchronize(victim.model.device)
 
 
-def _mebibytes(victim: ModelVictim, inputs: dict[str, Tensor]) -> float | None:
+def _mebibytes(victim: ModelVictim, inputs: Inputs) -> float | None:
     """Return the model's own weights and what a pass takes beside them; none off a GPU."""
     device = victim.model.device
     if device.type != "cuda":

@@ -37,13 +37,13 @@ def moves(
     Those without a group are of the mean over tokens, the others of one token. `attack` is the
     one that made the outcomes: the random words are drawn from the substitutes it had, one draw
     for each of the first `most` successes; its constraints on whole texts are not put to them.
-    Nothing where no attack succeeded, and for a victim without a model or of a family whose
-    layers are not known.
+    Nothing where no attack succeeded, and for a victim without a model, of a family whose layers
+    are not known, or that reads a text twice.
     """
     won = list(islice((o for o in outcomes if o.status == "succeeded"), most))
     if not won or not isinstance(victim, ModelVictim):
         return ()
-    if victim.model.config.model_type not in FAMILIES:
+    if victim.model.config.model_type not in FAMILIES or len(victim.readers) > 1:
         return ()
     model = twin(victim.model)
     original = _states(victim, model, [outcome.texts for outcome in won])

@@ -45,6 +45,8 @@ class Candidate:
     """`Canonical.apart`."""
     frequent: float | None = None
     """`Canonical.frequent`."""
+    trust: float = 1.0
+    """`Canonical.trust`: below 1 texts are read in their own words, too."""
     last_quarter: bool = False
     """Whether IM-BERT's connection, as printed, is on the last quarter of the layers."""
 
@@ -61,6 +63,21 @@ def _frequent(name: str, objective: str) -> dict[str, Candidate]:
         )
         for kind in ("", "wide ")
         for times in (5, 2)
+    }
+
+
+def _read_twice(name: str, objective: str) -> dict[str, Candidate]:
+    """Return candidates whose own words may overrule a canonical text that is not sure."""
+    return {
+        f"{name} spelt {kind}canonical trust {trust}": Candidate(
+            objective,
+            canonical=2,
+            spelt=True,
+            lexicon="joined" if kind else "own",
+            trust=trust,
+        )
+        for kind in ("", "wide ")
+        for trust in (0.55, 0.6, 0.7)
     }
 
 
@@ -118,6 +135,8 @@ CANDIDATES: Mapping[str, Candidate] = MappingProxyType(
         ),
         **_frequent("Plain", "Standard"),
         **_frequent("FreeLB 2", "FreeLB"),
+        **_read_twice("Plain", "Standard"),
+        **_read_twice("FreeLB 2", "FreeLB"),
         "Last quarter": Candidate(last_quarter=True),
         "Last quarter canonical": Candidate(canonical=2, last_quarter=True),
     }
@@ -210,6 +229,7 @@ def _canonical(candidate: Candidate, lexicon: Path | None) -> Canonical | None:
         spelling=candidate.spelt,
         apart=candidate.apart,
         frequent=candidate.frequent,
+        trust=candidate.trust,
         lexicon=lexicon,
     )
 
@@ -233,6 +253,7 @@ REPRODUCTION = Reproduction(
         Choice("Canonical text.", "Two rounds, or one: `once`."),
         Choice("Words that the labels tell apart.", "`apart`: none becomes the other."),
         Choice("Frequent words.", "`frequent`: those of 5, or 2, in 10,000 words stay."),
+        Choice("A second reading.", "`trust`: weight of the canonical text beside own words."),
     ),
     cells=cells,
     places=places,

@@ -8,7 +8,7 @@ cost, and every position in the new text is known in the user's own.
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from math import inf
 from pathlib import Path
@@ -22,7 +22,8 @@ from holdfast.text.told_apart import Apart, never_apart
 from holdfast.text.words import Words, like, split_words
 
 FILE_NAME = "canonical.json"
-FORMAT, WITH_SPELLING = 1, 2  # an older version must not read on without the spelling
+# an older version must not read on without the spelling, or without the second reading
+FORMAT, WITH_SPELLING, READ_TWICE = 1, 2, 3
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,11 @@ class Canonical:
     frequent: float | None = None
     """Words that make up at least this share of the training texts' words stay as they are; none:
     no word does because of that."""
+    trust: float = 1.0
+    """Weight of the answer on the canonical text; the rest is that of the answer on the text's own
+    words. 1: the canonical text alone is read. Below, texts are read twice, in training and in
+    use, and what the rewriting loses can be made up for. An answer that the canonical text gives a
+    probability above 1 / (2 trust) cannot be changed by words that leave this text as it is."""
     lexicon: Path | None = None
     """JSON file {word: [substitutes]}; none: the cached lexicon, or one built from WordNet. The
     spelling alone needs none."""
@@ -60,6 +66,21 @@ class Canonical:
                 "Words were to be kept apart, or as they are where frequent, and none is to be "
                 "rewritten (0 rounds); leave that out, or give 1 round or more."
             )
+        if not 0.5 < self.trust <= 1:
+            raise InputError(
+                f"The canonical text was to be trusted with a weight of {self.trust}; expected a "
+                "number above 0.5 and at most 1: at 0.5 the text's own words could outvote it."
+            )
+        if self.rounds == 0 and self.trust < 1:
+            raise InputError(
+                "Texts were to be read twice (canonical.trust below 1), and no word is to be "
+                "rewritten (0 rounds), so that both readings are the same; leave one of them out."
+            )
+
+    @property
+    def readings(self) -> int:
+        """How often each text is read."""
+        return 1 if self.trust == 1 else 2
 
     @property
     def changes_nothing(self) -> bool:
@@ -127,6 +148,8 @@ class CanonicalMap:
     """How often a word was replaced by the most frequent of its substitutes."""
     spelling: Spelling | None = None
     """How words that nobody knows are corrected; none: they stay."""
+    trust: float = 1.0
+    """Weight of the answer on the canonical text, beside the one on the text's own words."""
 
     @classmethod
     def fit(
@@ -139,6 +162,7 @@ class CanonicalMap:
         known: Iterable[str] = (),
         apart: Apart = never_apart,
         frequent: float | None = None,
+        trust: float = 1.0,
     ) -> "CanonicalMap":
         """Count the words of the training texts and choose the word for each neighbourhood.
 
@@ -165,7 +189,11 @@ class CanonicalMap:
             }
         changed = {word: target for word, target in sorted(chosen.items()) if word != target}
         words = spelling_of(counts, chain(neighbourhoods, known)) if spelling else None
-        return cls(changed, lexicon.sha256, rounds, words)
+        return cls(changed, lexicon.sha256, rounds, words, trust)
+
+    def own_words(self) -> "CanonicalMap | None":
+        """Return what is done to a text that keeps its own words; None: nothing."""
+        return None if self.spelling is None else replace(self, mapping={}, rounds=0, trust=1.0)
 
     def target(self, word: str) -> str | None:
         """Return how a word in lower case is written; none: as it is."""
@@ -194,29 +222,33 @@ class CanonicalMap:
         if self.spelling is not None:
             content["counts"] = dict(self.spelling.counts)
         form = FORMAT if self.spelling is None else WITH_SPELLING
+        if self.trust < 1:
+            content["trust"], form = self.trust, READ_TWICE
         write_note(folder / FILE_NAME, form, content, indent=1)
 
     @classmethod
     def load(cls, folder: Path) -> "CanonicalMap | None":
         """Return the map of a checkpoint; None when its texts are read as they are."""
         file, otherwise = folder / FILE_NAME, "does not say how words are written"
-        content = read_note(file, FORMAT, otherwise, also=(WITH_SPELLING,))
+        content = read_note(file, FORMAT, otherwise, also=(WITH_SPELLING, READ_TWICE))
         if content is None:
             return None
         mapping, rounds = content.get("mapping"), content.get("rounds")
-        if not (isinstance(mapping, dict) and isinstance(rounds, int)) or not all(
-            isinstance(target, str) for target in mapping.values()
+        trust = content.get("trust", None if content["format"] == READ_TWICE else 1.0)
+        if (
+            not (isinstance(mapping, dict) and isinstance(rounds, int))
+            or not all(isinstance(target, str) for target in mapping.values())
+            or not isinstance(trust, float)
         ):
             raise InputError(f"{file} {otherwise}; save the model again.")
-        words = None
-        if content["format"] == WITH_SPELLING:
-            counts = content.get("counts")
+        words, counts = None, content.get("counts")
+        if content["format"] == WITH_SPELLING or counts is not None:
             if not isinstance(counts, dict):
                 raise InputError(
                     f"{file} does not say which words are known; save the model again."
                 )
             words = spelling_of(counts, ())
-        return cls(mapping, str(content.get("lexicon_sha256")), rounds, words)
+        return cls(mapping, str(content.get("lexicon_sha256")), rounds, words, trust)
 
 
 def _most_frequent(words: Iterable[str], counts: Mapping[str, int]) -> str:

@@ -43,6 +43,23 @@ class Wording:
         canonical = self.canonical
         return texts if canonical is None else tuple(canonical.apply(text).text for text in texts)
 
+    def readings(self, texts: Texts) -> tuple[Texts, ...]:
+        """Return the texts of one example as often as the model reads them.
+
+        Once as it was trained to see them; where the canonical form is not trusted alone, then in
+        their own words.
+        """
+        canonical = self.canonical
+        if canonical is None or canonical.trust == 1:
+            return (self.reword(texts),)
+        own = Wording(self.settings, canonical.own_words())
+        return self.reword(texts), own.reword(texts)
+
+    @property
+    def trust(self) -> float:
+        """Weight of the answer on the first reading."""
+        return 1.0 if self.canonical is None else self.canonical.trust
+
     def read_otherwise(self, texts: Iterable[Texts]) -> Counter[tuple[str, str]]:
         """Count the words that the model is given as other words."""
         found: Counter[tuple[str, str]] = Counter()

@@ -33,7 +33,7 @@ from holdfast.train.loading import (
     load_classifier,
 )
 from holdfast.train.memory import peak_bytes, reset_peak
-from holdfast.train.metrics import loss_and_accuracy
+from holdfast.train.metrics import metrics_of
 from holdfast.train.narration import (
     tell_connection,
     tell_examples,
@@ -88,7 +88,8 @@ def _run(
     identity: Json,
     progress: bool,
 ) -> Json:
-    args = training_arguments(config, folder, len(examples.train))
+    readings = 1 if config.canonical is None else config.canonical.readings
+    args = training_arguments(config, folder, readings * len(examples.train))
     if args.should_save:
         tell_examples(examples)
         tell_connection(config.connection)
@@ -102,7 +103,8 @@ def _run(
         tell_objective(config, parts, wording)
     clock, bar = Clock(), Bar() if progress else None
     with folder.unless_refused():
-        trainer = _trainer(config, args, classifier, parts, [LossCurve(folder.log), clock, bar])
+        watching = [LossCurve(folder.log), clock, bar]
+        trainer = _trainer(config, args, classifier, parts, wording.trust, watching)
     trainer.wording = wording
     _begin(folder, identity, args)
     resumed = folder.last_checkpoint()
@@ -162,6 +164,7 @@ def _trainer(
     args: TrainingArguments,
     classifier: Classifier,
     parts: EncodedParts,
+    trust: float,
     callbacks: Sequence[TrainerCallback | None],
 ) -> RobustTrainer:
     train = parts.datasets["train"]
@@ -173,7 +176,7 @@ def _trainer(
         eval_dataset=parts.datasets["validation"],
         data_collator=parts.collate,
         processing_class=classifier.tokenizer,
-        compute_metrics=loss_and_accuracy,
+        compute_metrics=metrics_of(trust),
         preprocess_logits_for_metrics=_first,
         callbacks=[callback for callback in callbacks if callback is not None],
         row_names=[example.id for example in train.examples],

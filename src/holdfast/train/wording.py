@@ -37,6 +37,7 @@ def wording_of(
         known=known,
         apart=apart,
         frequent=how.frequent,
+        trust=how.trust,
     )
     return Wording(settings, made)
 
@@ -69,12 +70,17 @@ def corrected_share(examples: Sequence[Example], spelling: Spelling) -> float:
 
 
 def reworded(examples: RunExamples, wording: Wording) -> RunExamples:
-    """Return the examples as the model is to see them."""
+    """Return the examples as the model is to see them: all in one reading, then in the other."""
     if wording.canonical is None:
         return examples
 
     def part(given: Sequence[Example]) -> list[Example]:
-        return [dataclasses.replace(one, texts=wording.reword(one.texts)) for one in given]
+        readings = zip(*(wording.readings(one.texts) for one in given), strict=True)
+        return [
+            dataclasses.replace(one, texts=texts)
+            for reading in readings
+            for one, texts in zip(given, reading, strict=True)
+        ]
 
     return dataclasses.replace(
         examples,

@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from holdfast.text import Words
-from holdfast.victim.model_session import TokenRows, encode
+from holdfast.victim.model_session import Encode, TokenRows
 from holdfast.victim.space import Space
-from holdfast.victim.victim import LogProbabilities, Opened, Query, Reading, Tickets
+from holdfast.victim.victim import LogProbabilities, Opened, Query, Reading, Session, Tickets
 
 if TYPE_CHECKING:
     from holdfast.victim.model import ModelVictim
@@ -32,9 +32,10 @@ class DistantVictim:
         """Make spaces ready."""
         return self._victim.open(readings, spaces)
 
-    def session(self) -> "DistantSession":
+    def session(self) -> Session:
         """Return a new queue for queries."""
-        return DistantSession(self._victim, self._send, self._receive)
+        sent = DistantSession(self._victim.encode, self._send, self._receive)
+        return self._victim.joined(sent)
 
     def score(self, texts: Sequence[tuple[str, ...]]) -> LogProbabilities:
         """Refuse: no search asks for whole texts."""
@@ -44,8 +45,8 @@ class DistantVictim:
 class DistantSession:
     """Queries that were sent away."""
 
-    def __init__(self, victim: "ModelVictim", send: Send, receive: Receive) -> None:
-        self._victim, self._send, self._receive = victim, send, receive
+    def __init__(self, encode: Encode, send: Send, receive: Receive) -> None:
+        self._encode, self._send, self._receive = encode, send, receive
         self._owed = 0
 
     @property
@@ -55,7 +56,7 @@ class DistantSession:
 
     def put(self, queries: Sequence[Query]) -> None:
         """Send the queries."""
-        for rows in encode(self._victim, queries):
+        for rows in self._encode(queries):
             self._owed += len(rows.tickets)
             self._send(rows)
 

@@ -2,49 +2,39 @@
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from holdfast.data import ensure_padding
 from holdfast.errors import InputError
 from holdfast.implicit import Connected, connected
 from holdfast.implicit.layers import positions
-from holdfast.record import encode
+from holdfast.record import encode as plain_values
 from holdfast.text import CanonicalMap, Words
+from holdfast.text.two_readings import blended
 from holdfast.victim.distant import DistantVictim, Receive, Send
-from holdfast.victim.function import all_different
 from holdfast.victim.lanes import Batch, Lanes, Shape
-from holdfast.victim.model_session import ModelSession, token_rows
+from holdfast.victim.model_session import ModelSession, TokenRows, encode, token_rows
 from holdfast.victim.pieces import Pieces
-from holdfast.victim.reading import ID_MASK, TYPE_SHIFT, TokenReading
+from holdfast.victim.reader import Reader
+from holdfast.victim.reading import ID_MASK, TYPE_SHIFT
 from holdfast.victim.replay import Replay
-from holdfast.victim.space import Rows, Space
-from holdfast.victim.splice import Spans, SplicedSpace, slots, splice, spliced_space, trial_row
+from holdfast.victim.space import Space
 from holdfast.victim.steady import SteadyRows
-from holdfast.victim.victim import LogProbabilities, Opened, Reading
-from holdfast.victim.vocabulary import Speller, Vocabulary
+from holdfast.victim.two_readings import JoinedSession, ReadTwice, TwoReadings
+from holdfast.victim.victim import LogProbabilities, Opened, Query, Reading, Session
 from holdfast.victim.word_level import WordLevel
 
 LONGEST = 512  # tokens, where neither the caller nor the model knows a limit
 ON_CPU, ON_GPU = (1024, 1), (16384, 8)  # tokens of a batch, widths are multiples of
 ON_SHARED_GPU = 8192, 32  # batches that a few searches fill, of few shapes to record
 _NOISE = {"fp32": 1e-3, "bf16": 0.1}
-
-
-@dataclass(frozen=True, eq=False)
-class WholeTexts:
-    """A space whose queries are tokenised as whole texts."""
-
-    space: Space
-    keys: NDArray[np.uint64]
 
 
 class _Recordings(NamedTuple):
@@ -90,11 +80,13 @@ class ModelVictim:
         self._typed = "token_type_ids" in self.tokenizer.model_input_names
         self.word_level = word_level
         self._recordings: _Recordings | None = None
-        self._texts: Pieces | WordLevel = (WordLevel if word_level else Pieces)(
-            self.tokenizer, self.max_length
-        )
-        self._spell = Speller(canonical, self._texts.hidden)
-        self._vocabulary = Vocabulary(self._texts.ids, self._spell)
+        pieces = (WordLevel if word_level else Pieces)(self.tokenizer, self.max_length)
+        self.reader = Reader(pieces, canonical, self.max_length)
+        self.trust = 1.0 if canonical is None else canonical.trust
+        self._twice: TwoReadings | None = None
+        if canonical is not None and self.trust < 1:
+            own = Reader(pieces, canonical.own_words(), self.max_length)
+            self._twice = TwoReadings(self.reader, own)
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -122,80 +114,51 @@ class ModelVictim:
             digest.update(value.detach().cpu().contiguous().view(torch.uint8).numpy().tobytes())
         handle = connected(self.model)
         settings: list[Any] = [self.max_length, self.precision, sorted(self.tokenizer.get_vocab())]
-        settings += [encode(handle.connection) if handle else None, encode(self.canonical)]
+        settings += [plain_values(handle.connection) if handle else None, self._wording()]
         settings += ["word_level"] if self.word_level else []
         digest.update(json.dumps(settings).encode())
         return digest.hexdigest()
 
-    def read(self, texts: Sequence[tuple[Words, ...]]) -> Sequence[TokenReading]:
+    def _wording(self) -> Any:
+        told = plain_values(self.canonical)
+        if self.canonical is not None and self.trust == 1:
+            del told["trust"]  # models had their fingerprints before there was a second reading
+        return told
+
+    def read(self, texts: Sequence[tuple[Words, ...]]) -> Sequence[Reading]:
         """Return how the model reads each example."""
-        written = [tuple(self._spell.words(words) for words in of) for of in texts]
-        return self._texts.read(written)
+        return (self._twice or self.reader).read(texts)
 
     def open(self, readings: Sequence[Reading], spaces: Sequence[Space]) -> Sequence[Opened]:
         """Make spaces ready; what cannot be spliced truly is tokenised as whole texts."""
-        own = [reading for reading in readings if isinstance(reading, TokenReading)]
-        tables = self._tables(list(zip(own, spaces, strict=True)))
-        true = self._agree([table for table in tables if table is not None])
-        return [
-            table if table is not None and id(table) in true else self._whole(space)
-            for table, space in zip(tables, spaces, strict=True)
-        ]
+        if self._twice is None:
+            return self.reader.open(readings, spaces)
+        return self._twice.open([of for of in readings if isinstance(of, ReadTwice)], spaces)
 
-    def _tables(self, pairs: Sequence[tuple[TokenReading, Space]]) -> list[SplicedSpace | None]:
-        spans = [self._texts.spans(*pair) for pair in pairs]
-        jobs = [
-            (*pair, span, self._spell.hidden(pair[1]))
-            for pair, span in zip(pairs, spans, strict=True)
-            if span is not None
-        ]
-        self._vocabulary.learn(
-            slot
-            for reading, space, span, hidden in jobs
-            for slot in slots(reading, space, span, hidden)
-        )
-        made = map(self._table, jobs)
-        return [None if span is None else next(made) for span in spans]
-
-    def _table(self, job: tuple[TokenReading, Space, Spans, str]) -> SplicedSpace | None:
-        reading, space, spans, hidden = job
-        whole = self._texts.whole(reading, space, self._spell, hidden)
-        known = (self._vocabulary, hidden, self.max_length)
-        return spliced_space(reading, space, spans, *known, whole)
-
-    def _whole(self, space: Space) -> WholeTexts:
-        return WholeTexts(space, all_different(space))
-
-    def _agree(self, tables: Sequence[SplicedSpace]) -> set[int]:
-        """Return those whose trial text comes out as the tokenizer makes it."""
-        if not tables:
-            return set()
-        rows = [trial_row(table) for table in tables]
-        flat, lengths = splice([(t, row[None]) for t, row in zip(tables, rows, strict=True)])
-        spliced = np.split(flat, np.cumsum(lengths)[:-1])
-        texts = [self._spelt(t.space, row) for t, row in zip(tables, rows, strict=True)]
-        checked = zip(tables, spliced, self.tokenise(texts), strict=True)
-        return {id(t) for t, ids, true in checked if self._cut(ids, t.tail) == true}
-
-    def _cut(self, ids: NDArray[np.int32], tail: int) -> list[int]:
-        found: list[int] = ids.tolist()
-        kept = self.max_length - tail
-        return found if len(found) <= self.max_length else found[:kept] + found[len(found) - tail :]
-
-    def _spelt(self, space: Space, row: NDArray[np.int16]) -> tuple[str, ...]:
-        return space.spelt(row, self._spell.hidden(space))
+    def encode(self, queries: Sequence[Query]) -> Iterator[TokenRows]:
+        """Yield the tokens of queries."""
+        return encode(self.reader, queries) if self._twice is None else self._twice.encode(queries)
 
     def tokenise(self, texts: Sequence[tuple[str, ...]]) -> list[list[int]]:
         """Return the tokens of whole texts, cut to the window, with their types."""
-        return self._texts.tokenise([tuple(map(self._spell.text, of)) for of in texts])
+        return self.reader.tokenise(texts)
 
-    def tokenise_rows(self, space: Space, rows: Rows) -> list[list[int]]:
-        """Return the tokens of queries that cannot be spliced."""
-        return self.tokenise([self._spelt(space, row) for row in rows])
+    @property
+    def readers(self) -> tuple[Reader, ...]:
+        """The ways in which it reads a text; the first one is that of canonical text."""
+        return (self.reader,) if self._twice is None else (self.reader, self._twice.own)
 
-    def session(self) -> ModelSession:
+    def queue(self) -> ModelSession:
+        """Return a new queue for rows of tokens, each of which has an answer of its own."""
+        return ModelSession(self.encode, self.run, Lanes(self.shape))
+
+    def joined(self, session: Session) -> Session:
+        """Return a session that answers once for all readings of a query."""
+        return session if self.trust == 1 else JoinedSession(session, self.classes, self.trust)
+
+    def session(self) -> Session:
         """Return a new queue for queries."""
-        return ModelSession(self, Lanes(self.shape))
+        return self.joined(self.queue())
 
     def distant(self, send: Send, receive: Receive) -> DistantVictim:
         """Return the victim for a process that does not run the model itself."""
@@ -203,12 +166,19 @@ class ModelVictim:
 
     def score(self, texts: Sequence[tuple[str, ...]]) -> LogProbabilities:
         """Answer for whole texts."""
+        answers = self.score_reading(self.reader, texts)
+        if self._twice is None:
+            return answers
+        return blended(answers, self.score_reading(self._twice.own, texts), self.trust)
+
+    def score_reading(self, reader: Reader, texts: Sequence[tuple[str, ...]]) -> LogProbabilities:
+        """Answer for whole texts in one reading, as if there were no other."""
         answers = np.empty((len(texts), self.classes))
-        session, block = self.session(), 256
+        session, block = self.queue(), 256
         for at in range(0, len(texts), block):
             part = texts[at : at + block]
             tickets = np.arange(at, at + len(part))
-            session.put_rows(token_rows(self.tokenise(part), tickets))
+            session.put_rows(token_rows(reader.tokenise(part), tickets))
         owed = len(texts)
         while owed:
             tickets, found = session.take()

@@ -1,20 +1,18 @@
 """Queries on their way through a model: tokens are made here while the device computes."""
 
 from collections import deque
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
 from holdfast.victim.lanes import Batch, Lanes
+from holdfast.victim.reader import Reader
 from holdfast.victim.splice import SplicedSpace, parted, splice
 from holdfast.victim.victim import DECIMALS, LogProbabilities, Query, Tickets
 from holdfast.victim.vocabulary import Tokens
-
-if TYPE_CHECKING:
-    from holdfast.victim.model import ModelVictim
 
 IN_THE_AIR = 2  # batches given to the device and not read back: one runs, one stands ready
 FULL = 8_000_000  # tokens
@@ -40,11 +38,15 @@ class _Running(NamedTuple):
     done: "torch.cuda.Event | None"
 
 
+Encode = Callable[[Sequence[Query]], Iterator[TokenRows]]
+Run = Callable[[Batch], torch.Tensor]
+
+
 class ModelSession:
     """One queue for each width, and the batches that were started."""
 
-    def __init__(self, victim: "ModelVictim", lanes: Lanes) -> None:
-        self._victim = victim
+    def __init__(self, encode: Encode, run: Run, lanes: Lanes) -> None:
+        self._encode, self._run = encode, run
         self._lanes = lanes
         self._running: deque[_Running] = deque()
 
@@ -65,7 +67,7 @@ class ModelSession:
 
     def put(self, queries: Sequence[Query]) -> None:
         """Queue the queries."""
-        for rows in encode(self._victim, queries):
+        for rows in self._encode(queries):
             self.put_rows(rows)
 
     def put_rows(self, rows: TokenRows) -> None:
@@ -95,7 +97,7 @@ class ModelSession:
 
     def _start(self, batch: Batch) -> None:
         """Give a batch to the device; on a GPU this returns before it is computed."""
-        found = self._victim.run(batch)
+        found = self._run(batch)
         if not found.is_cuda:
             self._running.append(_Running(batch.tickets, found.cpu(), None))
             return
@@ -107,13 +109,13 @@ class ModelSession:
         self._running.append(_Running(batch.tickets, answers, done))
 
 
-def encode(victim: "ModelVictim", queries: Sequence[Query]) -> Iterator[TokenRows]:
+def encode(reader: Reader, queries: Sequence[Query]) -> Iterator[TokenRows]:
     """Yield queries as tokens: those that can be spliced are, many at once."""
     group: list[Query] = []
     for query, rest in map(parted, queries):
         if rest is not None:
             space = rest.opened.space  # type: ignore[attr-defined]
-            yield token_rows(victim.tokenise_rows(space, rest.rows), rest.tickets)
+            yield token_rows(reader.tokenise_rows(space, rest.rows), rest.tickets)
         if query is None:
             continue
         if group and sum(q.rows.size for q in group) + query.rows.size > _AT_ONCE:

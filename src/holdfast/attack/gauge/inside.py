@@ -1,6 +1,8 @@
 """Gradients of a model at the token vectors it looks up."""
 
+import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 import torch
@@ -13,12 +15,18 @@ from holdfast.attack.gauge.rows import Laid, batches, model_inputs, shape_of
 from holdfast.attack.goal import Floats, Targeted
 from holdfast.errors import InputError
 from holdfast.victim import ModelVictim
+from holdfast.victim.two_readings import OpenedTwice
 
+Measure = Callable[[Sequence[Look]], list[Floats]]
 CHOICES = 1024  # looked up at once: one of many tokens makes room for as many in all others
 
 
 def first_order(looks: Sequence[Look]) -> list[Floats]:
     """Return (positions, choices) of each text: how much the loss would grow, to first order."""
+    return over_readings(_first_order, looks)
+
+
+def _first_order(looks: Sequence[Look]) -> list[Floats]:
     victim, texts, found = opened(looks)
     with attacking(victim.model) as inner:
         for group, shape in batches(texts, lambda text: shape_of(victim, text)):
@@ -69,6 +77,43 @@ def _gathered(lists: Sequence[Sequence[int]], device: torch.device) -> tuple[Ten
     whole = np.zeros(there.shape, dtype=np.int64)
     whole[there] = [index for one in lists for index in one]
     return torch.from_numpy(whole).to(device), torch.from_numpy(there[..., None]).to(device)
+
+
+def over_readings(measure: Measure, looks: Sequence[Look]) -> list[Floats]:
+    """Return what is measured of each text; where a victim reads it twice, of both readings.
+
+    The gradient of log(t p + (1 - t) q) is the mean of those of log p and log q, weighted by the
+    share that each reading has in the probability of the goal's class.
+    """
+    twice = [look.opened for look in looks if isinstance(look.opened, OpenedTwice)]
+    if not twice:
+        return measure(looks)
+    ones = measure(
+        [replace(look, opened=of.canonical) for look, of in zip(looks, twice, strict=True)]
+    )
+    others = measure([replace(look, opened=of.own) for look, of in zip(looks, twice, strict=True)])
+    shares = _shares(looks)
+    return [
+        # -inf, where there is no choice, stays what it is
+        np.where(np.isinf(one), one, share * one + (1 - share) * np.where(np.isinf(one), 0, other))
+        for one, other, share in zip(ones, others, shares, strict=True)
+    ]
+
+
+def _shares(looks: Sequence[Look]) -> list[float]:
+    """Return how much of the probability of each goal's class is the canonical reading's."""
+    victim = looks[0].victim
+    assert isinstance(victim, ModelVictim)
+    texts = [look.space.spelt(look.row) for look in looks]
+    one, other = (victim.score_reading(reader, texts) for reader in victim.readers)
+    shares = []
+    for look, of_one, of_other in zip(looks, one, other, strict=True):
+        goal = look.goal
+        at = goal.target if isinstance(goal, Targeted) else look.label
+        # t p / (t p + (1 - t) q), from logarithms
+        less = of_other[at] - of_one[at] + math.log1p(-victim.trust) - math.log(victim.trust)
+        shares.append(1 / (1 + math.exp(min(less, 700.0))))
+    return shares
 
 
 def opened(looks: Sequence[Look]) -> tuple[ModelVictim, list[Laid], list[Floats]]:

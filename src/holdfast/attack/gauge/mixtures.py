@@ -12,7 +12,7 @@ from holdfast.adversary import ConvexHull, ascend, attacking, look_up
 from holdfast.adversary.batch import CANDIDATE_MASK, CANDIDATES
 from holdfast.adversary.hull import with_candidate_vectors
 from holdfast.attack.core import Look
-from holdfast.attack.gauge.inside import goal_loss, opened
+from holdfast.attack.gauge.inside import goal_loss, opened, over_readings
 from holdfast.attack.gauge.layout import Ints, choice_table
 from holdfast.attack.gauge.rows import Laid, Shape, batches, filled, model_inputs, shape_of
 from holdfast.attack.goal import Floats
@@ -34,7 +34,14 @@ class Mixed(NamedTuple):
 
 
 def hull_weights(looks: Sequence[Look], steps: int) -> list[Floats]:
-    """Return (positions, choices): the weights at the end of the ascent, 1 on words that stay."""
+    """Return (positions, choices): the weights at the end of the ascent, 1 on words that stay.
+
+    Where a text is read twice there is an ascent in each reading, and the weights are their weighted mean.
+    """
+    return over_readings(lambda of: _hull_weights(of, steps), looks)
+
+
+def _hull_weights(looks: Sequence[Look], steps: int) -> list[Floats]:
     victim, texts, found = opened(looks)
     mixed = {text.number: _mixed(text) for text in texts}
     device = victim.model.device
