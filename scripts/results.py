@@ -210,7 +210,8 @@ def against_block(study: str, model: str, *names: str) -> Iterator[str]:
 
 COLUMNS = {
     **{attack: column for column, attack in {**ATTACKS, **FURTHER}.items()},
-    **{"adaptive": "white box", "textfooler": "TextFooler"},
+    "adaptive": "white box",
+    "textfooler": "TextFooler",
 }
 """Attack to what the tables call it."""
 

@@ -80,6 +80,27 @@ def test_texts_that_were_trained_on_are_told(folder: Path, tmp_path: Path, capsy
     assert len([note for note in notes if "this very file" in note]) == 1
 
 
+def test_a_finished_record_keeps_its_numbers_whatever_is_known_of_leaks(
+    folder: Path, tmp_path: Path, capsys
+) -> None:
+    run = tmp_path / "run(1)"  # no name for a row of a table, and a model all the same
+    shutil.copytree(folder, run)
+    extra = ["--file", str(run / "data.jsonl"), "--output", str(tmp_path / "found.jsonl")]
+    assert call(capsys, run, *extra)[0] == 0
+    first = read_record(tmp_path / "found.json")
+    record = run_json(0, "own")
+    record["config"]["data"] = {"file": str(run / "data.jsonl"), "texts": ["text"]}
+    (run / "run.json").write_text(json.dumps(record))
+    assert call(capsys, run, *extra)[0] == 0
+    (leak,) = set(read_record(tmp_path / "found.json").notes) - set(first.notes)
+    assert "this very file" in leak
+    (run / "run.json").unlink()
+    assert call(capsys, run, *extra)[0] == 0
+    last = read_record(tmp_path / "found.json")
+    assert last.seconds == first.seconds
+    assert last.notes == (*first.notes, leak)
+
+
 def test_the_record_lies_beside_the_outcomes(folder: Path, tmp_path: Path, capsys) -> None:
     output = tmp_path / "found.jsonl"
     extra = ["--file", str(folder / "data.jsonl"), "--output", str(output)]

@@ -210,7 +210,7 @@ def test_rows_that_are_not_texts_become_fields(
     )
     assert code == 0, err
     (row,) = read_rows(output)
-    assert [row.values[name] for name in ("tags", "by", "n")] == ['["a", "b"]', "null", "3"]
+    assert [row.values[name] for name in ("tags", "by", "n")] == ['["a", "b"]', "", "3"]
 
 
 def test_all_empty_rows_are_counted(
@@ -235,12 +235,29 @@ def test_a_row_without_a_text_is_kept_and_has_no_label(
     code, out, err = call(capsys, options)
     assert code == 0, err
     assert "4 rows" in out
-    assert "note: 2 of them have no text, and so no label." in err
+    assert "note: rows without a text, and so without a label: 2." in err
+    assert err.index("100%") < err.index("note:")  # the bar has ended
     rows = [row.values for row in read_rows(output)]
     assert [row["id"] for row in rows] == ["1", "2", "3", "4"]
     assert [bool(row["predicted"]) for row in rows] == [True, False, True, False]
     file.write_text("id,text\n1,\n")
-    assert call(capsys, options)[0] == 2  # a file of empty rows is a mistake
+    code, _, err = call(capsys, options)
+    assert code == 2  # a file of empty rows is a mistake
+    assert "line 2: the text in column 'text' is empty" in " ".join(err.split())
+
+
+def test_a_row_of_json_that_lacks_its_text_is_kept_as_it_was(
+    plain: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, output = tmp_path / "new.jsonl", tmp_path / "labelled.csv"
+    file.write_text('{"id": 1, "text": "fine"}\n{"id": 2, "text": null}\n{"id": 3}\n')
+    code, _, err = call(
+        capsys, ["--model", str(plain), "--file", str(file), "--output", str(output)]
+    )
+    assert code == 0, err
+    rows = [row.values for row in read_rows(output)]
+    assert [row["text"] for row in rows] == ["fine", "", ""]
+    assert [bool(row["predicted"]) for row in rows] == [True, False, False]
 
 
 def test_words_that_the_model_reads_as_others_are_told(

@@ -111,6 +111,10 @@ def test_a_lexicon_can_be_written_beside_the_one_in_use(
     assert not cached_lexicon().exists()  # other runs have the attacker they had
     assert run("--file", str(file), "--output", str(wide)) == 2
     assert "exists already; choose another --output" in " ".join(capsys.readouterr().err.split())
+    assert run("--file", str(file), "--output", str(tmp_path / "new" / "wide.json")) == 0
+    capsys.readouterr()
+    assert run("--file", str(file), "--output", str(file / "wide.json")) == 2
+    assert "cannot be written to" in " ".join(capsys.readouterr().err.split())
     assert run("--output", str(tmp_path / "new.json")) == 2
     assert "--output goes with --file FILE" in " ".join(capsys.readouterr().err.split())
 

@@ -409,6 +409,20 @@ def test_the_file_of_the_training_is_noted(ground: Path, tmp_path: Path) -> None
     assert found.notes[0].startswith("The model was trained on a part of this very file")
 
 
+def test_the_file_of_the_training_is_known_by_what_it_held(ground: Path, tmp_path: Path) -> None:
+    file = tmp_path / "train.csv"
+    file.write_bytes((ground / "own.csv").read_bytes())
+    model = trained_on(file, tmp_path / "run")
+    file.unlink()
+    copied = suite(ground, tasks=(), attacks=(), file=ground / "own.csv")
+    (found,) = evaluate(model, copied, tmp_path / "out")
+    assert found.notes[0].startswith("The model was trained on a part of this very file")
+    file.write_text((ground / "own.csv").read_text().replace(" ", " new "))
+    others = suite(ground, tasks=(), attacks=(), file=file)
+    (found,) = evaluate(model, others, tmp_path / "others")
+    assert not [note for note in found.notes if "trained on" in note]
+
+
 def test_texts_of_the_training_are_counted(ground: Path, tmp_path: Path) -> None:
     head, *rows = (ground / "own.csv").read_text().splitlines()
     file = tmp_path / "train.csv"

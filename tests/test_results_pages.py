@@ -139,7 +139,9 @@ def test_studies_of_which_each_model_has_its_best_differ_in_the_learning_rate_al
 
     def known(record) -> dict:
         rateless = {k: v for k, v in record.config["optimisation"].items() if k != "learning_rate"}
-        return {**record.config, "optimisation": rateless, "output": None, **record.checksums}
+        # earlier records do not have the checksums of whole files
+        data = {k: v for k, v in record.checksums.items() if not k.startswith("source/")}
+        return {**record.config, "optimisation": rateless, "output": None, **data}
 
     slow, fast = trainings(name), trainings(f"{name}-x{rate}")
     assert fast

@@ -32,7 +32,7 @@ from holdfast.attack import (
     verify,
 )
 from holdfast.attack.recipes import RECIPES
-from holdfast.commands.attack_record import record_path, tell_leaks, write_attack_record
+from holdfast.commands.attack_record import Told, record_path, tell_leaks, write_attack_record
 from holdfast.commands.attack_text import outcome_text, successes_text, summary_text
 from holdfast.commands.columns import find_label, find_texts
 from holdfast.commands.settings import Interface
@@ -163,7 +163,7 @@ def run(argv: Sequence[str]) -> None:
         verify(attack, victim, outcomes(), examples)
     leaks = () if options.text else tell_leaks(options.model, drawn)
     if kept:
-        write_attack_record(options, victim, drawn, seconds, (*before, *leaks))
+        write_attack_record(options, victim, drawn, seconds, Told(before, leaks))
     summary = summarise(outcomes())
     if "json" in given:
         print(json.dumps(report(options, summary, outcomes, seconds)))

@@ -1,14 +1,16 @@
 """The record of `holdfast attack`, beside its outcomes, so that reports show it."""
 
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from holdfast.errors import InputError
 from holdfast.evaluate import Checkpoint, record_of_outcomes
 from holdfast.evaluate.bench import device_name
+from holdfast.evaluate.checkpoint import training_of
 from holdfast.evaluate.drawing import Drawn
 from holdfast.evaluate.leaks import leaks
 from holdfast.record import RunRecord, describe_environment, encode, read_record, write_record
@@ -32,13 +34,22 @@ def record_path(output: Path) -> Path:
     return path
 
 
-def write_attack_record(
-    options: Any, victim: ModelVictim, drawn: Drawn, seconds: float, begun: tuple[str, ...]
-) -> RunRecord:
-    """Write the record of finished outcomes and return it; one that is there is kept.
+@dataclass(frozen=True)
+class Told:
+    """What is to be said of an attack beside its numbers."""
 
-    `options` are those of `holdfast attack`; `begun` is what is to be said of their beginning and
-    of the texts.
+    begun: tuple[str, ...] = ()
+    """Of its beginning."""
+    leaks: tuple[str, ...] = ()
+    """Of texts that the model was trained on."""
+
+
+def write_attack_record(
+    options: Any, victim: ModelVictim, drawn: Drawn, seconds: float, told: Told
+) -> RunRecord:
+    """Write the record of finished outcomes and return it; the numbers of one there are kept.
+
+    `options` are those of `holdfast attack`.
     """
     checkpoint = _checkpoint(options.model)
     found = record_of_outcomes(
@@ -51,10 +62,10 @@ def write_attack_record(
     path = record_path(options.output)
     if path.exists():
         earlier = read_record(path)
-        told = [note for note in earlier.notes if note not in begun]
-        if earlier.checksums == _checksums(found, drawn) and told == list(found.notes):
-            return earlier  # its seconds are those of the attack
-    training = checkpoint.training() if checkpoint else None
+        if earlier.checksums == _checksums(found, drawn) and set(found.notes) <= set(earlier.notes):
+            # its seconds are those of the attack; what it leaks may have come to light since
+            return _also_told(earlier, told.leaks, path)
+    training = training_of(options.model)
     record = replace(
         found,
         config=encode(options),
@@ -65,16 +76,23 @@ def write_attack_record(
         environment=describe_environment(),
         device=device_name(victim),
         seconds=round(seconds, 3),
-        notes=(*found.notes, *begun),
+        notes=(*found.notes, *told.begun, *told.leaks),
     )
     write_record(record, path)
     return record
 
 
+def _also_told(record: RunRecord, sentences: Sequence[str], path: Path) -> RunRecord:
+    new = tuple(sentence for sentence in sentences if sentence not in record.notes)
+    whole = replace(record, notes=(*record.notes, *new))
+    if new:
+        write_record(whole, path)
+    return whole
+
+
 def tell_leaks(folder: Path, drawn: Drawn) -> tuple[str, ...]:
     """Say on stderr where texts to attack were trained on, and return the sentences."""
-    checkpoint = _checkpoint(folder)
-    found = tuple(leaks(checkpoint.training(), drawn)) if checkpoint else ()
+    found = tuple(leaks(training_of(folder), drawn))
     for sentence in found:
         print(f"note: {sentence}", file=sys.stderr)
     return found

@@ -14,9 +14,9 @@ from holdfast.commands.table import paragraph, readable_bytes, table, terminal_w
 READING = (
     "How to read it: where the intervals of two accuracies overlap, these sentences cannot tell "
     "the models apart; where a residual falls, the layer's equation was solved, and where it "
-    "rises, it was not. The model on canonical text reads the words that PWWS exchanges here as "
-    "one; against other words that is no help. A few hundred sentences train no good model: this "
-    "shows the way, not what it leads to."
+    "rises, it was not. The model on canonical text reads most of the words that PWWS exchanges "
+    "here as one; against other words that is no help. A few hundred sentences train no good "
+    "model: this shows the way, not what it leads to."
 )
 
 METRICS = ("accuracy", "accuracy_under_attack")

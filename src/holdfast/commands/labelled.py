@@ -72,5 +72,7 @@ def _rounded(probabilities: Mapping[str, float]) -> dict[str, float]:
 
 
 def _field(value: object) -> object:
-    """Return a value of a JSON file as a field of a table."""
+    """Return a value of a JSON file as a field of a table; nothing is an empty one."""
+    if value is None:
+        return ""
     return value if isinstance(value, str | int | float) else json.dumps(value, ensure_ascii=False)

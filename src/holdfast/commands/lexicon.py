@@ -130,7 +130,14 @@ def _of_wordnet(folder: str) -> Lexicon:
 
 def _kept(content: bytes, output: Path | None) -> Lexicon:
     if output is not None:
-        write_atomically(output, content)
+        try:
+            output.parent.mkdir(parents=True, exist_ok=True)
+            write_atomically(output, content)
+        except OSError as error:
+            raise InputError(
+                f"The lexicon cannot be written to {output} ({error.strerror or error}); name a "
+                "file in a folder that can be written."
+            ) from error
         _note(f"Wrote {output}; name it with --lexicon, --canonical.lexicon and the like.")
         return read_lexicon(output)
     path = cache_lexicon(content)

@@ -85,12 +85,11 @@ def run(argv: Sequence[str]) -> None:
     encoder = _Encoder.of(classifier, options)
     answers = predict(encoder, texts, options.batch_size, progress=options.file is not None)
     if options.output is not None:
-        write_labelled(
-            options.output, columns, (next(answers) if row.texts else None for row in rows)
-        )
+        found = iter(list(answers))  # to its end, which closes the progress bar
+        write_labelled(options.output, columns, [next(found) if r.texts else None for r in rows])
         print(f"Wrote {options.output}: {len(rows):,} rows, the label of each in {LABEL!r}.")
-        if empty := len(rows) - len(texts):
-            print(f"note: {empty:,} of them have no text, and so no label.", file=sys.stderr)
+        if gaps := len(rows) - len(texts):
+            print(f"note: rows without a text, and so without a label: {gaps:,}.", file=sys.stderr)
     elif "json" in given:
         for answer in answers:
             print(json.dumps(answer))
@@ -111,7 +110,7 @@ class Asked(NamedTuple):
     """A text, or pair, as the model will read it, and the columns it came with."""
 
     texts: Texts
-    """None: the row is kept in the output, and has nothing to label."""
+    """Empty: the row is kept in the output, and has nothing to label."""
     columns: Mapping[str, object]
 
 
@@ -125,7 +124,7 @@ def gather_rows(options: PredictOptions) -> list[Asked]:
     if options.file is not None:
         columns = find_texts(options.texts, [options.model], options.file)
         rows = read_rows(options.file)
-        asked += _labelled(rows, columns) if options.output else _readable(rows, columns)
+        asked += _with_gaps(rows, columns) if options.output else _readable(rows, columns)
     if not any(one.texts for one in asked):
         raise InputError("There is no text to label; write one behind the options, or give --file.")
     if len({len(one.texts) for one in asked if one.texts}) > 1:
@@ -133,23 +132,31 @@ def gather_rows(options: PredictOptions) -> list[Asked]:
     return asked
 
 
-def _labelled(rows: Sequence[Row], columns: Sequence[str]) -> list[Asked]:
-    """Return the rows of a file that is written with labels: one without a text loses nobody's."""
-    empty = [any(_is_empty(row.values.get(column, 0)) for column in columns) for row in rows]
-    told = iter(_readable([row for row, gap in zip(rows, empty, strict=True) if not gap], columns))
-    return [
-        Asked((), row.values) if gap else next(told) for row, gap in zip(rows, empty, strict=True)
-    ]
+def _with_gaps(rows: Sequence[Row], columns: Sequence[str]) -> list[Asked]:
+    """Return all rows of a file, those that lack a text without one; refuse a file of such only."""
+    gaps = [_lacks_text(row, columns) for row in rows]
+    if all(gaps):
+        return _readable(rows, columns)  # which says what is wrong with the first
+    return _readable(rows, columns, gaps)
 
 
-def _is_empty(value: object) -> bool:
-    return value is None or (isinstance(value, str) and not value.strip())
+def _lacks_text(row: Row, columns: Sequence[str]) -> bool:
+    given = [row.values.get(column) for column in columns]
+    return any(value is None or (isinstance(value, str) and not value.strip()) for value in given)
 
 
-def _readable(rows: Sequence[Row], columns: Sequence[str]) -> list[Asked]:
-    """Return the rows of a file; where some cannot be read, say so of the first and of how many."""
+def _readable(
+    rows: Sequence[Row], columns: Sequence[str], gaps: Sequence[bool] | None = None
+) -> list[Asked]:
+    """Return the rows of a file; where some cannot be read, say so of the first and of how many.
+
+    Rows that are known as `gaps` need not be read.
+    """
     asked, wrong = [], list[InputError]()
-    for row in rows:
+    for row, gap in zip(rows, gaps or [False] * len(rows), strict=True):
+        if gap:
+            asked.append(Asked((), row.values))
+            continue
         try:
             asked.append(Asked(tuple(text_of(row, column) for column in columns), row.values))
         except InputError as error:

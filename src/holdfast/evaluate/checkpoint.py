@@ -62,10 +62,15 @@ class Checkpoint:
 
     def training(self) -> RunRecord | None:
         """Return the record of the run that made it, where a sound one lies beside it."""
-        file = _run_folder(self.folder) / "run.json"
-        with suppress(InputError):
-            return read_record(file) if file.is_file() else None
-        return None
+        return training_of(self.folder)
+
+
+def training_of(model: Path) -> RunRecord | None:
+    """Return the record of the run that made the model in a folder, where there is a sound one."""
+    file = _run_folder(model) / "run.json"
+    with suppress(InputError):
+        return read_record(file) if file.is_file() else None
+    return None
 
 
 def read_checkpoints(specs: Iterable[str]) -> list[Checkpoint]:

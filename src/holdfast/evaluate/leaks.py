@@ -14,19 +14,23 @@ WHOLE = "source/train"
 
 
 def leaks(training: RunRecord | None, drawn: Drawn) -> Iterator[str]:
-    """Yield a warning where examples stand in the file of a training, if that is still there."""
+    """Yield a warning where examples stand in the file of a training.
+
+    Which file that was its record says; to count single texts it must still be there.
+    """
     data = {} if training is None else (training.config.get("data") or {})
     file = Path(data.get("file") or "")
-    if training is None or not file.is_file():
+    if training is None or not data.get("file"):
         return
-    own = checksum(file)
-    if own == drawn.source:
+    now = checksum(file) if file.is_file() else None
+    trained = training.checksums.get(WHOLE, now)  # records of earlier versions do not have it
+    if trained == drawn.source:
         yield (
             "The model was trained on a part of this very file: what it has seen counts for it "
             "here; evaluate it on other texts."
         )
-    elif own == training.checksums.get(WHOLE) and data.get("examples") is None:
-        known = _texts(file, tuple(data["texts"]), own)
+    elif now and now == training.checksums.get(WHOLE) and data.get("examples") is None:
+        known = _texts(file, tuple(data["texts"]), now)
         if seen := sum(example.texts in known for example in drawn.examples):
             yield (
                 f"{seen:,} of the {len(drawn.examples):,} texts stand in the file that the model "
@@ -34,7 +38,7 @@ def leaks(training: RunRecord | None, drawn: Drawn) -> Iterator[str]:
             )
 
 
-@lru_cache(maxsize=4)  # every cell of a model asks
+@lru_cache(maxsize=1)  # every cell of a model asks, and they come one after the other
 def _texts(file: Path, columns: tuple[str, ...], sha256: str) -> frozenset[tuple[str, ...]]:
     rows = read_rows(file)
     return frozenset(tuple(str(row.values.get(column)) for column in columns) for row in rows)

@@ -43,7 +43,7 @@ class Measure:
     others."""
 
     @property
-    def run(self) -> tuple[str, ...]:
+    def attacks_run(self) -> tuple[str, ...]:
         """Those of the attacks that are run."""
         return tuple(attack for part in self.parts() for attack in part.attacks)
 

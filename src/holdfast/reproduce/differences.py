@@ -129,7 +129,7 @@ def _shown(value: Any) -> str:
 
 
 def _attacks(setting: Setting, cells: Sequence[Cell]) -> Iterator[str]:
-    attacks = {attack for cell in cells for attack in cell.measure.run}
+    attacks = {attack for cell in cells for attack in cell.measure.attacks_run}
     tasks = {cell.measure.task for cell in cells}
     wants_genetic = any(GENETIC in cell.measure.attacks for cell in cells)
     if wants_genetic and GENETIC not in attacks:

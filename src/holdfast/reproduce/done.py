@@ -95,7 +95,7 @@ def _resources(setting: Setting, cell: Cell) -> dict[str, str | None]:
         found[ADVGLUE] = setting.advglue
     if measure.evaluated:
         material = material_of(setting, measure)
-        taken = {name for name in vars(material) if _takes(measure.run, name)}
+        taken = {name for name in vars(material) if _takes(measure.attacks_run, name)}
         found |= {_WORDS[name]: getattr(material, name) for name in _WORDS if name in taken}
     return {name: _checksum(name, path) for name, path in found.items()}
 
@@ -134,7 +134,7 @@ def material_of(setting: Setting, measure: Measure) -> Material:
         encoder=setting.encoder,
         vectors=setting.vectors,
     )
-    taken = {name: at for name, at in vars(whole).items() if _takes(measure.run, name)}
+    taken = {name: at for name, at in vars(whole).items() if _takes(measure.attacks_run, name)}
     return Material(**taken)
 
 

@@ -1,7 +1,7 @@
-"""What neither paper has: an attacker with a thesaurus of his own, on SST-2.
+"""What neither paper has: an attacker with a thesaurus of their own, on SST-2.
 
 The models of `composition`, and TextFooler with the 50 nearest words of a file of vectors. RIFT and
-canonical text know the lexicon, which has few of these words. What a defence makes of words it
+canonical text know the lexicon and not these vectors. What a defence makes of words it
 knows is in the tables of `composition`; this is about the others.
 """
 

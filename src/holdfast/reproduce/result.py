@@ -160,7 +160,7 @@ def _measures(cell: Cell, source: Source) -> bool:
         return measure.advglue and part in parts(measure.task)
     if kind in PROBES:
         return PROBES[kind] in measure.probes and part in ("", measure.task)
-    known = source.attack is None or source.attack in measure.run
+    known = source.attack is None or source.attack in measure.attacks_run
     return source.task == measure.task and known
 
 

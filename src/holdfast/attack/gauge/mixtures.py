@@ -36,7 +36,7 @@ class Mixed(NamedTuple):
 def hull_weights(looks: Sequence[Look], steps: int) -> list[Floats]:
     """Return (positions, choices): the weights at the end of the ascent, 1 on words that stay.
 
-    Where a text is read twice there is an ascent in each reading, and the weights are their weighted mean.
+    Where a text is read twice each reading has an ascent of its own; the weights are their mean.
     """
     return over_readings(lambda of: _hull_weights(of, steps), looks)
 
