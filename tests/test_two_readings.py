@@ -27,6 +27,8 @@ from holdfast.train import DataConfig, Optimisation, TrainConfig, fine_tune
 from holdfast.train.examples import gather_examples
 from holdfast.train.metrics import loss_and_accuracy, metrics_of
 from holdfast.victim import ModelVictim, load
+from holdfast.victim.lanes import Lanes
+from holdfast.victim.model_session import ModelSession
 
 MAP = CanonicalMap({"film": "movie", "picture": "movie", "great": "good"}, "", 1)
 TWICE = dataclasses.replace(MAP, trust=0.6)
@@ -155,6 +157,26 @@ def test_an_attack_asks_for_the_mixture(attack, workers: int) -> None:
     assert verify(asked, found, outcomes, data) > 0
     for outcome in outcomes:
         assert outcome.probabilities == pytest.approx(mixed(found, [outcome.texts])[0], abs=1e-3)
+
+
+def test_halves_wait_for_each_other_however_they_arrive() -> None:
+    """In batches of one row no two halves come back at once."""
+    found = victim(kinds.wordpiece(), canonical=TWICE)
+    data, attack = labelled(found, sentences(10)), recipes.pwws_rift(kinds.LEXICON)
+    expected = list(run_attack(attack, found, data, seed=0))
+    found.queue = lambda: OneByOne(found.encode, found.run, Lanes(found.shape))  # type: ignore[method-assign]
+    assert list(run_attack(attack, found, data, seed=0)) == expected
+
+
+class OneByOne(ModelSession):
+    """Hands out one answer at a time, the last that came first."""
+
+    def take(self):
+        self.held = getattr(self, "held", [])
+        if not self.held:
+            self.held = list(zip(*super().take(), strict=True))
+        ticket, answer = self.held.pop()
+        return np.array([ticket]), answer[None]
 
 
 def test_texts_are_attacked_as_far_as_either_reading_reads() -> None:

@@ -94,8 +94,15 @@ class JoinedSession:
         self._session.put(queries)
 
     def take(self) -> tuple[Tickets, LogProbabilities]:
-        """Return the answers that have become whole: maybe none."""
-        tickets, answers = self._session.take()
+        """Return the answers that have become whole; to be called while answers are owed."""
+        tickets, answers = self._join(*self._session.take())
+        while not len(tickets):  # their other halves are under way
+            tickets, answers = self._join(*self._session.take())
+        return tickets, answers
+
+    def _join(
+        self, tickets: Tickets, answers: LogProbabilities
+    ) -> tuple[Tickets, LogProbabilities]:
         tickets = np.concatenate([self._tickets, tickets])
         answers = np.concatenate([self._answers, answers])
         # the canonical reading of a query, then its other one
