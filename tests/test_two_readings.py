@@ -21,6 +21,7 @@ from holdfast.cli import main
 from holdfast.errors import InputError
 from holdfast.evaluate.adaptive import adaptive
 from holdfast.evaluate.cost import cost
+from holdfast.record import Outcome
 from holdfast.text import Canonical, CanonicalMap, Wording, Words
 from holdfast.text.two_readings import blended
 from holdfast.train import DataConfig, Optimisation, TrainConfig, fine_tune
@@ -163,9 +164,13 @@ def test_halves_wait_for_each_other_however_they_arrive() -> None:
     """In batches of one row no two halves come back at once."""
     found = victim(kinds.wordpiece(), canonical=TWICE)
     data, attack = labelled(found, sentences(10)), recipes.pwws_rift(kinds.LEXICON)
-    expected = list(run_attack(attack, found, data, seed=0))
-    found.queue = lambda: OneByOne(found.encode, found.run, Lanes(found.shape))  # type: ignore[method-assign]
-    assert list(run_attack(attack, found, data, seed=0)) == expected
+
+    def outcomes() -> dict[str, Outcome]:
+        return {one.id: one for one in run_attack(attack, found, data, seed=0)}
+
+    expected = outcomes()
+    found.queue = lambda: OneByOne(found.encode, found.run, Lanes(found.shape))
+    assert outcomes() == expected
 
 
 class OneByOne(ModelSession):
