@@ -169,8 +169,27 @@ def test_halves_wait_for_each_other_however_they_arrive() -> None:
         return {one.id: one for one in run_attack(attack, found, data, seed=0)}
 
     expected = outcomes()
-    found.queue = lambda: OneByOne(found.encode, found.run, Lanes(found.shape))
+    found.queue = lambda: OneByOne(found.reader, found.run, Lanes(found.shape))
     assert outcomes() == expected
+
+
+def test_a_canonical_text_is_run_once_for_all_that_are_written_so() -> None:
+    found = victim(kinds.wordpiece(), canonical=TWICE)
+    rows: list[int] = []
+    run = found.run
+    found.run = lambda batch: rows.append(len(batch.tickets)) or run(batch)
+    data = labelled(found, ["the film was great"])
+    rows.clear()
+    attack = recipes.genetic_jia(kinds.LEXICON)
+    (outcome,) = run_attack(attack, found, data, seed=0)
+    space = build_space(attack, (Words.of("the film was great"),), (4,))
+    written = {found.canonical.apply(space.spelt(row)[0]).text for row in every_row(space)}
+    assert outcome.forwards > len(written)
+    assert sum(rows) <= outcome.forwards + len(written)
+
+
+def every_row(space) -> list[np.ndarray]:
+    return [np.array(row, dtype=np.int16) for row in np.ndindex(*space.sizes)]
 
 
 class OneByOne(ModelSession):

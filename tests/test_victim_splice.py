@@ -47,7 +47,7 @@ def check(found: ModelVictim, seed: int, *texts: str) -> bool:
     flat, lengths = splice([(table, rows)])
     spliced = np.split(flat, np.cumsum(lengths)[:-1])
     expected = found.tokenise([space.spelt(row) for row in rows])
-    assert [found._cut(ids, table.tail) for ids in spliced] == expected
+    assert [found.reader._cut(ids, table.tail) for ids in spliced] == expected
     return True
 
 

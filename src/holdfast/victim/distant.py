@@ -4,7 +4,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from holdfast.text import Words
-from holdfast.victim.model_session import Encode, TokenRows
+from holdfast.victim.model_session import TokenRows, encode
+from holdfast.victim.reader import Reader
 from holdfast.victim.space import Space
 from holdfast.victim.victim import LogProbabilities, Opened, Query, Reading, Session, Tickets
 
@@ -34,8 +35,7 @@ class DistantVictim:
 
     def session(self) -> Session:
         """Return a new queue for queries."""
-        sent = DistantSession(self._victim.encode, self._send, self._receive)
-        return self._victim.joined(sent)
+        return self._victim.joined(DistantSession(self._victim.reader, self._send, self._receive))
 
     def score(self, texts: Sequence[tuple[str, ...]]) -> LogProbabilities:
         """Refuse: no search asks for whole texts."""
@@ -45,8 +45,8 @@ class DistantVictim:
 class DistantSession:
     """Queries that were sent away."""
 
-    def __init__(self, encode: Encode, send: Send, receive: Receive) -> None:
-        self._encode, self._send, self._receive = encode, send, receive
+    def __init__(self, reader: Reader, send: Send, receive: Receive) -> None:
+        self._reader, self._send, self._receive = reader, send, receive
         self._owed = 0
 
     @property
@@ -56,9 +56,13 @@ class DistantSession:
 
     def put(self, queries: Sequence[Query]) -> None:
         """Send the queries."""
-        for rows in self._encode(queries):
-            self._owed += len(rows.tickets)
-            self._send(rows)
+        for rows in encode(self._reader, queries):
+            self.put_rows(rows)
+
+    def put_rows(self, rows: TokenRows) -> None:
+        """Send texts that are tokens already."""
+        self._owed += len(rows.tickets)
+        self._send(rows)
 
     def take(self) -> tuple[Tickets, LogProbabilities]:
         """Wait for answers, and take all that are there."""

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
@@ -18,9 +18,9 @@ from holdfast.implicit.layers import positions
 from holdfast.record import encode as plain_values
 from holdfast.text import CanonicalMap, Words
 from holdfast.text.two_readings import blended
-from holdfast.victim.distant import DistantVictim, Receive, Send
+from holdfast.victim.distant import DistantSession, DistantVictim, Receive, Send
 from holdfast.victim.lanes import Batch, Lanes, Shape
-from holdfast.victim.model_session import ModelSession, TokenRows, encode, token_rows
+from holdfast.victim.model_session import ModelSession, token_rows
 from holdfast.victim.pieces import Pieces
 from holdfast.victim.reader import Reader
 from holdfast.victim.reading import ID_MASK, TYPE_SHIFT
@@ -28,7 +28,7 @@ from holdfast.victim.replay import Replay
 from holdfast.victim.space import Space
 from holdfast.victim.steady import SteadyRows
 from holdfast.victim.two_readings import JoinedSession, ReadTwice, TwoReadings
-from holdfast.victim.victim import LogProbabilities, Opened, Query, Reading, Session
+from holdfast.victim.victim import LogProbabilities, Opened, Reading, Session
 from holdfast.victim.word_level import WordLevel
 
 LONGEST = 512  # tokens, where neither the caller nor the model knows a limit
@@ -135,10 +135,6 @@ class ModelVictim:
             return self.reader.open(readings, spaces)
         return self._twice.open([of for of in readings if isinstance(of, ReadTwice)], spaces)
 
-    def encode(self, queries: Sequence[Query]) -> Iterator[TokenRows]:
-        """Yield the tokens of queries."""
-        return encode(self.reader, queries) if self._twice is None else self._twice.encode(queries)
-
     def tokenise(self, texts: Sequence[tuple[str, ...]]) -> list[list[int]]:
         """Return the tokens of whole texts, cut to the window, with their types."""
         return self.reader.tokenise(texts)
@@ -149,12 +145,13 @@ class ModelVictim:
         return (self.reader,) if self._twice is None else (self.reader, self._twice.own)
 
     def queue(self) -> ModelSession:
-        """Return a new queue for rows of tokens, each of which has an answer of its own."""
-        return ModelSession(self.encode, self.run, Lanes(self.shape))
+        """Return a new queue for queries in the first reading, and for rows of tokens."""
+        return ModelSession(self.reader, self.run, Lanes(self.shape))
 
-    def joined(self, session: Session) -> Session:
+    def joined(self, session: ModelSession | DistantSession) -> Session:
         """Return a session that answers once for all readings of a query."""
-        return session if self.trust == 1 else JoinedSession(session, self.classes, self.trust)
+        twice = self._twice
+        return session if twice is None else JoinedSession(session, twice, self.trust)
 
     def session(self) -> Session:
         """Return a new queue for queries."""

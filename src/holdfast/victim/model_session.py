@@ -38,15 +38,14 @@ class _Running(NamedTuple):
     done: "torch.cuda.Event | None"
 
 
-Encode = Callable[[Sequence[Query]], Iterator[TokenRows]]
 Run = Callable[[Batch], torch.Tensor]
 
 
 class ModelSession:
     """One queue for each width, and the batches that were started."""
 
-    def __init__(self, encode: Encode, run: Run, lanes: Lanes) -> None:
-        self._encode, self._run = encode, run
+    def __init__(self, reader: Reader, run: Run, lanes: Lanes) -> None:
+        self._reader, self._run = reader, run
         self._lanes = lanes
         self._running: deque[_Running] = deque()
 
@@ -67,7 +66,7 @@ class ModelSession:
 
     def put(self, queries: Sequence[Query]) -> None:
         """Queue the queries."""
-        for rows in self._encode(queries):
+        for rows in encode(self._reader, queries):
             self.put_rows(rows)
 
     def put_rows(self, rows: TokenRows) -> None:
