@@ -210,6 +210,11 @@ def test_texts_are_attacked_as_far_as_either_reading_reads() -> None:
     canonical = dataclasses.replace(longer, trust=1.0)
     short = ModelVictim(found.model, found.tokenizer, canonical=canonical, max_length=10)
     assert short.read([texts])[0].visible < found.read([texts])[0].visible == (5,)
+    data = labelled(found, ["film film film was good", "a film was a great film"])
+    attack = recipes.pwws_rift(kinds.LEXICON)
+    outcomes = list(run_attack(attack, found, data, seed=0))
+    verify(attack, found, outcomes, data)
+    assert {outcome.words for outcome in outcomes} == {5, 6}
 
 
 def look(at: ModelVictim, text: str, goal: Goal) -> Look:
