@@ -49,6 +49,15 @@ def test_what_the_model_was_trained_on_is_looked_for_first(model, own, header, t
     assert (find_texts((), [model], file), find_label(None, [model], file)) == (texts, label)
 
 
+def test_another_column_than_the_trained_one_is_told(model, own, capsys):
+    find_texts((), [model], own("text,label"))
+    said = " ".join(capsys.readouterr().err.split())
+    assert "does not have what was trained on (review); read is its column text" in said
+    find_texts((), [model], own("review,label"))
+    find_texts(("label",), [model], own("text,label"))  # as it was told to
+    assert not capsys.readouterr().err
+
+
 def test_what_is_named_counts(model, own):
     file = own("review,verdict")
     assert find_texts(("verdict",), [model], file) == ("verdict",)

@@ -100,6 +100,15 @@ def test_a_map_that_is_trusted_alone_is_saved_as_before(tmp_path: Path) -> None:
         CanonicalMap.load(tmp_path)
 
 
+@pytest.mark.parametrize("trust", [1.5, 0.5])
+def test_a_trust_that_was_edited_is_checked(trust: float, tmp_path: Path) -> None:
+    TWICE.save(tmp_path)
+    file = tmp_path / "canonical.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), "trust": trust}))
+    with pytest.raises(InputError, match=r"canonical\.json: .*above 0\.5 and at most 1"):
+        CanonicalMap.load(tmp_path)
+
+
 # The answer ---------------------------------------------------------------------------------------
 
 

@@ -1,8 +1,10 @@
 """Which columns of a file models read: those that are named, else those they were trained on."""
 
+import sys
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
+from holdfast.attack.stream import Process
 from holdfast.data.rows import column_names
 from holdfast.errors import InputError
 from holdfast.text import TextSettings
@@ -14,8 +16,17 @@ LABEL = "label"
 
 def find_texts(named: Names, models: Sequence[Path], file: Path) -> Names:
     """Return the text columns of a file: one, or two of pairs."""
-    trained = (settings.texts for settings in _remembered(models))
-    return named or _agreed(trained, TEXTS, file, "texts")
+    trained = [settings.texts for settings in _remembered(models)]
+    found = named or _agreed(trained, TEXTS, file, "texts")
+    others = {names for names in trained if names and names != found}
+    if not named and others and Process.of_environment().rank == 0:
+        told = " and ".join(sorted(", ".join(names) for names in others))
+        print(
+            f"note: {file} does not have what was trained on ({told}); read is its column "
+            f"{', '.join(found)}. Name another with --texts.",
+            file=sys.stderr,
+        )
+    return found
 
 
 def find_label(named: str | None, models: Sequence[Path], file: Path) -> str:

@@ -96,14 +96,18 @@ def run(argv: Sequence[str]) -> None:
     else:
         print(shown(list(answers)))
     if otherwise := encoder.wording.read_otherwise(texts):
-        print(f"note: {told(otherwise)}", file=sys.stderr)
+        print(f"note: {told(otherwise, encoder.wording.trust)}", file=sys.stderr)
 
 
-def told(otherwise: Counter[tuple[str, str]]) -> str:
+def told(otherwise: Counter[tuple[str, str]], trust: float = 1.0) -> str:
     """Say which words the model was given as others: a name may be taken for a slip."""
-    few = ", ".join(f"{old} as {new}" for (old, new), _ in otherwise.most_common(SHOWN_WORDS))
+    few = [f"{old} as {new}" for (old, new), _ in otherwise.most_common(SHOWN_WORDS)]
+    few += ["..."] if len(otherwise) > len(few) else []
     times = f"{otherwise.total():,} times" if otherwise.total() > 1 else "once"
-    return f"the model read a word as another {times} ({few}), as it was trained to."
+    where = ", in the first of its two readings" if trust < 1 else ""
+    return (
+        f"the model read a word as another {times} ({', '.join(few)}){where}, as it was trained to."
+    )
 
 
 class Asked(NamedTuple):

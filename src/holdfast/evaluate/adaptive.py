@@ -161,6 +161,8 @@ def _blind_spots(victim: ModelVictim, attacked: _Attacked) -> Iterator[str]:
     elif victim.canonical is not None:
         same = sum(map(_unseen, spaces, opened))
         every = sum(int((space.sizes - 1).sum()) for space in spaces)
+        if same == 0:  # only its spelling is mended
+            return
         yield (
             f"Texts are rewritten word by word before the model reads them: {same} of {every} "
             "substitutes come out as the very word they stand for, so that they change nothing "

@@ -42,10 +42,11 @@ class Canonical:
     """Words that make up at least this share of the training texts' words stay as they are; none:
     no word does because of that."""
     trust: float = 1.0
-    """Weight of the answer on the canonical text; the rest is that of the answer on the text's own
-    words. 1: the canonical text alone is read. Below, texts are read twice, in training and in
-    use, and what the rewriting loses can be made up for. An answer that the canonical text gives a
-    probability above 1 / (2 trust) cannot be changed by words that leave this text as it is."""
+    """Weight of the answer on the canonical text, above 0.5 and at most 1; the rest is that of the
+    answer on the text's own words. 1: the canonical text alone is read. Below, texts are read
+    twice, in training and in use, and what the rewriting loses can be made up for. An answer that
+    the canonical text gives a probability above 1 / (2 trust) cannot be changed by words that leave
+    this text as it is."""
     lexicon: Path | None = None
     """JSON file {word: [substitutes]}; none: the cached lexicon, or one built from WordNet. The
     spelling alone needs none."""
@@ -66,15 +67,12 @@ class Canonical:
                 "Words were to be kept apart, or as they are where frequent, and none is to be "
                 "rewritten (0 rounds); leave that out, or give 1 round or more."
             )
-        if not 0.5 < self.trust <= 1:
-            raise InputError(
-                f"The canonical text was to be trusted with a weight of {self.trust}; expected a "
-                "number above 0.5 and at most 1: at 0.5 the text's own words could outvote it."
-            )
+        _check_trust(self.trust)
         if self.rounds == 0 and self.trust < 1:
             raise InputError(
                 "Texts were to be read twice (canonical.trust below 1), and no word is to be "
-                "rewritten (0 rounds), so that both readings are the same; leave one of them out."
+                "rewritten (0 rounds), so that both readings are the same; give "
+                "--canonical.rounds 2, or leave the trust out."
             )
 
     @property
@@ -241,6 +239,10 @@ class CanonicalMap:
             or not isinstance(trust, float)
         ):
             raise InputError(f"{file} {otherwise}; save the model again.")
+        try:
+            _check_trust(trust)
+        except InputError as error:
+            raise InputError(f"{file}: {error}") from error
         words, counts = None, content.get("counts")
         if content["format"] == WITH_SPELLING or counts is not None:
             if not isinstance(counts, dict):
@@ -253,6 +255,14 @@ class CanonicalMap:
 
 def _most_frequent(words: Iterable[str], counts: Mapping[str, int]) -> str:
     return min(words, key=lambda word: (-counts[word], word))
+
+
+def _check_trust(trust: float) -> None:
+    if not 0.5 < trust <= 1:
+        raise InputError(
+            f"The canonical text was to be trusted with a weight of {trust}; expected a number "
+            "above 0.5 and at most 1: with 0.5 the text's own words could always outvote it."
+        )
 
 
 def _check_rounds(rounds: int) -> None:
