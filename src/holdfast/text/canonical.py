@@ -76,11 +76,6 @@ class Canonical:
             )
 
     @property
-    def readings(self) -> int:
-        """How often each text is read."""
-        return 1 if self.trust == 1 else 2
-
-    @property
     def changes_nothing(self) -> bool:
         """Whether texts stay as they are."""
         return self.rounds == 0 and not self.spelling

@@ -159,6 +159,16 @@ class TrainConfig:
         return "hull_accuracy" if self.objective.substitutes else "loss"
 
     @property
+    def trust(self) -> float:
+        """Weight of the answer on canonical text; 1 where texts are read once."""
+        return 1.0 if self.canonical is None else self.canonical.trust
+
+    @property
+    def readings(self) -> int:
+        """How often each text is read."""
+        return 1 if self.trust == 1 else 2
+
+    @property
     def needs_substitutes(self) -> bool:
         """Whether words need substitutes, and so a lexicon."""
         read_by_word = self.substitutions.mode == "word_level"

@@ -88,8 +88,7 @@ def _run(
     identity: Json,
     progress: bool,
 ) -> Json:
-    readings = 1 if config.canonical is None else config.canonical.readings
-    args = training_arguments(config, folder, readings * len(examples.train))
+    args = training_arguments(config, folder, config.readings * len(examples.train))
     if args.should_save:
         tell_examples(examples)
         tell_connection(config.connection)
@@ -103,8 +102,7 @@ def _run(
         tell_objective(config, parts, wording)
     clock, bar = Clock(), Bar() if progress else None
     with folder.unless_refused():
-        watching = [LossCurve(folder.log), clock, bar]
-        trainer = _trainer(config, args, classifier, parts, wording.trust, watching)
+        trainer = _trainer(config, args, classifier, parts, [LossCurve(folder.log), clock, bar])
     trainer.wording = wording
     _begin(folder, identity, args)
     resumed = folder.last_checkpoint()
@@ -164,7 +162,6 @@ def _trainer(
     args: TrainingArguments,
     classifier: Classifier,
     parts: EncodedParts,
-    trust: float,
     callbacks: Sequence[TrainerCallback | None],
 ) -> RobustTrainer:
     train = parts.datasets["train"]
@@ -176,7 +173,7 @@ def _trainer(
         eval_dataset=parts.datasets["validation"],
         data_collator=parts.collate,
         processing_class=classifier.tokenizer,
-        compute_metrics=metrics_of(trust),
+        compute_metrics=metrics_of(config.trust),
         preprocess_logits_for_metrics=_first,
         callbacks=[callback for callback in callbacks if callback is not None],
         row_names=[example.id for example in train.examples],
