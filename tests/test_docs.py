@@ -90,3 +90,23 @@ def test_map_names_every_package():
     architecture = (ROOT / "docs" / "architecture.md").read_text()
     packages = [path.parent.name for path in (ROOT / "src/holdfast").glob("*/__init__.py")]
     assert not [name for name in packages if f"`{name}/`" not in architecture]
+
+
+LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)")
+FENCED = re.compile(r"```.*?```", re.DOTALL)
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors of a page's headings, as GitHub and MkDocs make them."""
+    text = FENCED.sub("", page.read_text(encoding="utf-8"))
+    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    kept = [re.sub(r"[^\w\s-]", "", heading.lower()).strip() for heading in headings]
+    return {re.sub(r"[\s-]+", "-", heading) for heading in kept}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_to_pages_and_headings_that_are_there(page: Path) -> None:
+    for name, anchor in LINK.findall(FENCED.sub("", page.read_text(encoding="utf-8"))):
+        target = (page.parent / name).resolve() if name else page
+        assert target.exists(), name
+        assert not anchor or anchor in anchors(target), f"{name}#{anchor}"
