@@ -104,7 +104,7 @@ def told(otherwise: Counter[tuple[str, str]], trust: float = 1.0) -> str:
     few = [f"{old} as {new}" for (old, new), _ in otherwise.most_common(SHOWN_WORDS)]
     few += ["..."] if len(otherwise) > len(few) else []
     times = f"{otherwise.total():,} times" if otherwise.total() > 1 else "once"
-    where = ", in the first of its two readings" if trust < 1 else ""
+    where = ", in one of its two readings or both" if trust < 1 else ""
     return (
         f"the model read a word as another {times} ({', '.join(few)}){where}, as it was trained to."
     )
