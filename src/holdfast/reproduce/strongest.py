@@ -51,33 +51,28 @@ class Candidate:
     """Whether IM-BERT's connection, as printed, is on the last quarter of the layers."""
 
 
-def _frequent(name: str, objective: str) -> dict[str, Candidate]:
-    """Return candidates in which frequent words stay: from five, or two, in ten thousand on."""
+_LESS = {
+    "frequent 5": Candidate(frequent=5 / 10_000),
+    "frequent 2": Candidate(frequent=2 / 10_000),
+    "trust 0.55": Candidate(trust=0.55),
+    "trust 0.6": Candidate(trust=0.6),
+    "trust 0.7": Candidate(trust=0.7),
+}
+"""What leaves a text more of its own words: frequent ones stay, or all are read as well."""
+
+
+def _less(name: str, objective: str) -> dict[str, Candidate]:
+    """Return canonical text of either lexicon, misspellings undone, with more of its own words."""
     return {
-        f"{name} spelt {kind}canonical frequent {times}": Candidate(
-            objective,
+        f"{name} spelt {kind}canonical {how}": dataclasses.replace(
+            candidate,
+            objective=objective,
             canonical=2,
             spelt=True,
             lexicon="joined" if kind else "own",
-            frequent=times / 10_000,
         )
         for kind in ("", "wide ")
-        for times in (5, 2)
-    }
-
-
-def _read_twice(name: str, objective: str) -> dict[str, Candidate]:
-    """Return candidates whose own words may overrule a canonical text that is not sure."""
-    return {
-        f"{name} spelt {kind}canonical trust {trust}": Candidate(
-            objective,
-            canonical=2,
-            spelt=True,
-            lexicon="joined" if kind else "own",
-            trust=trust,
-        )
-        for kind in ("", "wide ")
-        for trust in (0.55, 0.6, 0.7)
+        for how, candidate in _LESS.items()
     }
 
 
@@ -133,10 +128,8 @@ CANDIDATES: Mapping[str, Candidate] = MappingProxyType(
         "Adv light spelt wide canonical": Candidate(
             "Adv", canonical=2, spelt=True, lexicon="joined"
         ),
-        **_frequent("Plain", "Standard"),
-        **_frequent("FreeLB 2", "FreeLB"),
-        **_read_twice("Plain", "Standard"),
-        **_read_twice("FreeLB 2", "FreeLB"),
+        **_less("Plain", "Standard"),
+        **_less("FreeLB 2", "FreeLB"),
         "Last quarter": Candidate(last_quarter=True),
         "Last quarter canonical": Candidate(canonical=2, last_quarter=True),
     }
