@@ -45,6 +45,8 @@ class Candidate:
     """`Canonical.apart`."""
     frequent: float | None = None
     """`Canonical.frequent`."""
+    groups: float | None = None
+    """`Canonical.groups`."""
     trust: float = 1.0
     """`Canonical.trust`: below 1 texts are read in their own words, too."""
     last_quarter: bool = False
@@ -54,6 +56,11 @@ class Candidate:
 _LESS = {
     "frequent 5": Candidate(frequent=5 / 10_000),
     "frequent 2": Candidate(frequent=2 / 10_000),
+    "groups 0.2": Candidate(groups=0.2),
+    "groups 0.08": Candidate(groups=0.08),
+    "groups 0.05": Candidate(groups=0.05),
+    "groups 0.08 trust 0.55": Candidate(groups=0.08, trust=0.55),
+    "groups 0.08 trust 0.6": Candidate(groups=0.08, trust=0.6),
     "trust 0.55": Candidate(trust=0.55),
     "trust 0.6": Candidate(trust=0.6),
     "trust 0.7": Candidate(trust=0.7),
@@ -222,6 +229,7 @@ def _canonical(candidate: Candidate, lexicon: Path | None) -> Canonical | None:
         spelling=candidate.spelt,
         apart=candidate.apart,
         frequent=candidate.frequent,
+        groups=candidate.groups,
         trust=candidate.trust,
         lexicon=lexicon,
     )

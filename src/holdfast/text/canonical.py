@@ -10,13 +10,14 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from math import inf
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from holdfast.errors import InputError
 from holdfast.record import read_note, write_note
+from holdfast.text.groups import grouped
 from holdfast.text.lexicon import Lexicon
+from holdfast.text.neighbourhoods import most_frequent_neighbours
 from holdfast.text.spelling import Spelling, spelling_of
 from holdfast.text.told_apart import Apart, never_apart
 from holdfast.text.words import Words, like, split_words
@@ -41,6 +42,10 @@ class Canonical:
     frequent: float | None = None
     """Words that make up at least this share of the training texts' words stay as they are; none:
     no word does because of that."""
+    groups: float | None = None
+    """Words are written as the most frequent of their group, not of their neighbours: groups are
+    joined as long as that hides so many exchanges of words for each nat of information it costs
+    (0.05 to 0.2). None: there are no groups, and `rounds` says how far a word goes."""
     trust: float = 1.0
     """Weight of the answer on the canonical text, above 0.5 and at most 1; the rest is that of the
     answer on the text's own words. 1: the canonical text alone is read. Below, texts are read
@@ -62,6 +67,8 @@ class Canonical:
                 f"A word was to be frequent from a share of {self.frequent} on; expected a number "
                 "above 0 and at most 1, such as 0.0005."
             )
+        if self.groups is not None:
+            self._check_groups()
         if self.rounds == 0 and not (self.apart is None and self.frequent is None):
             raise InputError(
                 "Words were to be kept apart, or as they are where frequent, and none is to be "
@@ -73,6 +80,18 @@ class Canonical:
                 "Texts were to be read twice (canonical.trust below 1), and no word is to be "
                 "rewritten (0 rounds), so that both readings are the same; give "
                 "--canonical.rounds 2, or leave the trust out."
+            )
+
+    def _check_groups(self) -> None:
+        if self.groups is None or not self.groups > 0:
+            raise InputError(
+                f"Groups of words were to hide {self.groups} exchanges for a nat; expected a "
+                "number above 0, such as 0.08."
+            )
+        if self.rounds == 0 or not (self.apart is None and self.frequent is None):
+            raise InputError(
+                "Words were to be written as their group, which goes with neither 0 rounds nor "
+                "`apart` nor `frequent`; leave those out."
             )
 
     @property
@@ -155,6 +174,7 @@ class CanonicalMap:
         known: Iterable[str] = (),
         apart: Apart = never_apart,
         frequent: float | None = None,
+        groups: float | None = None,
         trust: float = 1.0,
     ) -> "CanonicalMap":
         """Count the words of the training texts and choose the word for each neighbourhood.
@@ -163,23 +183,16 @@ class CanonicalMap:
         are equally frequent the first in the alphabet is chosen, so that the choice is one. To
         the `spelling` all words of the texts and of the lexicon are right, and those `known`.
         A word does not become one that is `apart` from it, and none that is `frequent` changes.
+        With `groups` these take the place of neighbourhoods (`holdfast.text.groups`).
         """
         _check_rounds(rounds)
         counts = Counter(word.text.lower() for text in texts for word in split_words(text))
         neighbourhoods = lexicon.symmetric().neighbours
-        stays = inf if frequent is None else frequent * counts.total()
-        chosen = {word: word for word in neighbourhoods}
-        once = {
-            word: word
-            if counts[word] >= stays
-            else _most_frequent((word, *(n for n in neighbours if not apart(word, n))), counts)
-            for word, neighbours in neighbourhoods.items()
-        }
-        for _ in range(rounds):
-            chosen = {
-                word: target if apart(word, once[target]) else once[target]
-                for word, target in chosen.items()
-            }
+        chosen = (
+            most_frequent_neighbours(neighbourhoods, counts, rounds, apart, frequent)
+            if groups is None
+            else grouped(lexicon.neighbours, counts, groups)
+        )
         changed = {word: target for word, target in sorted(chosen.items()) if word != target}
         words = spelling_of(counts, chain(neighbourhoods, known)) if spelling else None
         return cls(changed, lexicon.sha256, rounds, words, trust)
@@ -246,10 +259,6 @@ class CanonicalMap:
                 )
             words = spelling_of(counts, ())
         return cls(mapping, str(content.get("lexicon_sha256")), rounds, words, trust)
-
-
-def _most_frequent(words: Iterable[str], counts: Mapping[str, int]) -> str:
-    return min(words, key=lambda word: (-counts[word], word))
 
 
 def _check_trust(trust: float) -> None:

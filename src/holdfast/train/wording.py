@@ -37,6 +37,7 @@ def wording_of(
         known=known,
         apart=apart,
         frequent=how.frequent,
+        groups=how.groups,
         trust=how.trust,
     )
     return Wording(settings, made)
