@@ -2,18 +2,31 @@
 
 from dataclasses import replace
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pytest
 import text_tokenizers as kinds
 from attack_tiny import labelled, sentences, victim
 
-from holdfast.attack import Neighbours, recipes
-from holdfast.attack.certify import Forms, certify, verdict
+from holdfast.attack import (
+    Neighbours,
+    ScoreDecrease,
+    attack_to_file,
+    read_outcomes,
+    recipes,
+    run_attack,
+    summarise,
+    verify,
+)
+from holdfast.attack.certify import MOST, Forms, Proof, Verdict, certify, provable, verdict
 from holdfast.attack.core import Attack
 from holdfast.attack.search import PWWS
 from holdfast.attack.spaces import build_space
 from holdfast.data import Example
+from holdfast.errors import InputError, RunFailed
+from holdfast.evaluate import record_of_outcomes
+from holdfast.record import OutcomesFile
 from holdfast.text import CanonicalMap, Words
 from holdfast.victim import ModelVictim
 
@@ -29,6 +42,10 @@ def right(found: ModelVictim, count: int = 12) -> list[Example]:
     return [e for e, answer in zip(examples, answers, strict=True) if answer == e.label]
 
 
+def verdicts_of(found: ModelVictim, examples: list[Example], most: int = MOST) -> list[Verdict]:
+    return [proof.verdict for proof in certify(ATTACK, found, examples, most=most)]
+
+
 def every_text(example: Example) -> list[tuple[str, ...]]:
     words = tuple(map(Words.of, example.texts))
     space = build_space(ATTACK, words, [len(of.words) for of in words])
@@ -40,7 +57,7 @@ def every_text(example: Example) -> list[tuple[str, ...]]:
 def test_with_one_reading_every_verdict_is_what_trying_all_texts_says(seed: int) -> None:
     found = victim(kinds.wordpiece(), seed=seed, canonical=ONE_WORD)
     examples = right(found)
-    verdicts = certify(ATTACK, found, examples)
+    verdicts = verdicts_of(found, examples)
     for example, said in zip(examples, verdicts, strict=True):
         answers = found.score(every_text(example)).argmax(axis=1)
         assert said == ("certain" if (answers == example.label).all() else "broken")
@@ -51,7 +68,7 @@ def test_with_one_reading_every_verdict_is_what_trying_all_texts_says(seed: int)
 def test_with_two_readings_no_text_contradicts_a_verdict(seed: int) -> None:
     found = victim(kinds.wordpiece(), seed=seed, canonical=replace(ONE_WORD, trust=0.8))
     examples = right(found)
-    verdicts = certify(ATTACK, found, examples)
+    verdicts = verdicts_of(found, examples)
     for example, said in zip(examples, verdicts, strict=True):
         wrong = found.score(every_text(example)).argmax(axis=1) != example.label
         assert not (said == "certain" and wrong.any())
@@ -84,14 +101,14 @@ def test_all_forms_are_there_once() -> None:
 def test_more_forms_than_may_be_read_leave_it_open() -> None:
     found = victim(kinds.wordpiece(), canonical=ONE_WORD)
     examples = right(found)
-    whole, few = certify(ATTACK, found, examples), certify(ATTACK, found, examples, most=1)
+    whole, few = verdicts_of(found, examples), verdicts_of(found, examples, most=1)
     assert "open" not in whole
     assert "open" in few
     assert all(less in ("open", more) for less, more in zip(few, whole, strict=True))
 
 
 def test_nothing_is_asked_of_no_examples() -> None:
-    assert certify(ATTACK, victim(kinds.wordpiece(), canonical=ONE_WORD), []) == []
+    assert verdicts_of(victim(kinds.wordpiece(), canonical=ONE_WORD), []) == []
 
 
 def test_a_premise_that_may_not_change_has_one_form() -> None:
@@ -100,7 +117,96 @@ def test_a_premise_that_may_not_change_has_one_form() -> None:
     pair = ("bad bad bad", "the film")
     label = int(found.score([pair]).argmax())
     example = Example("pair", pair, label)
-    assert certify(recipes.pwws_rift(kinds.LEXICON), found, [example]) == ["certain"]
+    (proof,) = certify(recipes.pwws_rift(kinds.LEXICON), found, [example])
+    assert proof == Proof("certain", texts=1, words=2, changeable=1)
+
+
+# In an attack -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("trust", [1.0, 0.8])
+@pytest.mark.parametrize("workers", [0, 2])
+def test_what_is_certain_is_not_searched_and_nothing_else_changes(
+    trust: float, workers: int
+) -> None:
+    found = victim(kinds.wordpiece(), canonical=replace(ONE_WORD, trust=trust))
+    examples = labelled(found, sentences(20))
+    plain = {o.id: o for o in run_attack(ATTACK, found, examples, seed=0)}
+    proved = {
+        o.id: o for o in run_attack(ATTACK, found, examples, seed=0, workers=workers, certify=True)
+    }
+    assert verify(ATTACK, found, proved.values(), examples) == sum(
+        outcome.status == "succeeded" for outcome in plain.values()
+    )
+    certain = {key for key, outcome in proved.items() if outcome.status == "certain"}
+    assert certain
+    assert all(plain[key].status == "failed" for key in certain)
+    assert all(proved[key].probabilities == plain[key].probabilities for key in certain)
+    assert all(proved[key] == plain[key] for key in plain.keys() - certain)
+    one, other = summarise(plain.values()), summarise(proved.values())
+    assert one.accuracy_under_attack == other.accuracy_under_attack
+    assert (one.certain.count, other.certain.count) == (0, len(certain))
+
+
+def test_a_text_without_a_word_that_may_change_is_untouched() -> None:
+    found = victim(kinds.wordpiece(), canonical=ONE_WORD)
+    label = int(found.score([("the café",)]).argmax())
+    (outcome,) = run_attack(
+        ATTACK, found, [Example("one", ("the café",), label)], seed=0, certify=True
+    )
+    assert outcome.status == "untouched"
+
+
+def test_a_claim_that_is_not_so_is_refused() -> None:
+    """A proof is tried with texts drawn at random, as whole texts."""
+    found = victim(kinds.wordpiece(), canonical=ONE_WORD)
+    examples = labelled(found, sentences(20))
+    outcomes = list(run_attack(ATTACK, found, examples, seed=0))
+    broken = next(o for o in outcomes if o.status == "succeeded")
+    claimed = replace(
+        broken,
+        status="certain",
+        adversarial=None,
+        adversarial_prediction=None,
+        adversarial_probabilities=(),
+        changes=(),
+    )
+    told = [claimed if outcome is broken else outcome for outcome in outcomes]
+    with pytest.raises(RunFailed, match="another text of the attack changes the answer"):
+        verify(ATTACK, found, told, examples)
+
+
+def test_nothing_is_proved_where_nothing_can_be() -> None:
+    rewriting = victim(kinds.wordpiece(), canonical=ONE_WORD)
+    assert provable(ATTACK, rewriting) is rewriting
+    assert provable(ATTACK, victim(kinds.wordpiece())) is None  # reads every word as it is
+    lower = replace(ATTACK, goal=ScoreDecrease(0.5))
+    assert provable(lower, rewriting) is None  # after a probability, not after the answer
+    examples = labelled(rewriting, sentences(6))
+    outcomes = run_attack(lower, rewriting, examples, seed=0, certify=True)
+    assert "certain" not in {outcome.status for outcome in outcomes}
+
+
+def test_the_file_says_that_it_was_proved_and_its_record_counts_it(tmp_path: Path) -> None:
+    found = victim(kinds.wordpiece(), canonical=ONE_WORD)
+    examples = labelled(found, sentences(12))
+    file = attack_to_file(ATTACK, found, examples, tmp_path / "o.jsonl", seed=0, certify=True)
+    assert OutcomesFile(file).header()["certify"] is True
+    certain = sum(outcome.status == "certain" for outcome in read_outcomes(file))
+    record = record_of_outcomes(file, model="m", task="sst2")
+    metric = record.metric("certified_accuracy")
+    assert metric is not None
+    assert (metric.count, metric.total) == (certain, 12)
+    assert record.marks["certified_accuracy"].count("1") == certain
+    with pytest.raises(InputError, match="holds something else"):
+        attack_to_file(ATTACK, found, examples, file, seed=0)
+    plain = victim(kinds.wordpiece())
+    other = attack_to_file(ATTACK, plain, examples, tmp_path / "p.jsonl", seed=0, certify=True)
+    assert "certify" not in OutcomesFile(other).header()  # as before there were proofs
+    assert record_of_outcomes(other, model="m", task="sst2").metric("certified_accuracy") is None
+
+
+# The verdict --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -215,14 +215,19 @@ def test_a_lower_score_may_be_the_goal(folder: Path, capsys) -> None:
 def test_the_canonical_form_of_a_checkpoint_is_attacked_with_it(folder: Path, capsys) -> None:
     every = dict.fromkeys(("movie", "picture", "cinematograph"), "film")
     CanonicalMap(every, "", 1).save(folder / "model")
+    found = []
     try:
-        code, out, err = call(capsys, folder, "--text", "film film", "--json")
+        for certify in ("false", "true"):
+            how = ("--text", "film film", "--json", "--certify", certify)
+            code, out, err = call(capsys, folder, *how)
+            assert code == 0, err
+            found += json.loads(out)["outcomes"]
     finally:
         (folder / "model" / "canonical.json").unlink()
-    assert code == 0, err
-    (outcome,) = json.loads(out)["outcomes"]
-    assert outcome["status"] == "failed"
-    assert outcome["forwards"] == 3  # the text, and with either word hidden: all else is the same
+    searched, proved = found
+    # the text, and with either word hidden: all else is the same to the model
+    assert (searched["status"], searched["forwards"]) == ("failed", 3)
+    assert (proved["status"], proved["forwards"]) == ("certain", 1)
 
 
 @pytest.mark.parametrize(

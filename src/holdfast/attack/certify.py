@@ -13,7 +13,7 @@ words there are too many, and they weigh 1 - trust at most. So the answer y stan
 and is surely lost where some form has it the other way round. The bound is 0 with a trust of 1.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import prod
@@ -23,10 +23,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.attack.core import Attack
+from holdfast.attack.flight import rounded
+from holdfast.attack.goal import ScoreDecrease
 from holdfast.attack.spaces import build_space
 from holdfast.data import Example
+from holdfast.record import Outcome
 from holdfast.text import Words
-from holdfast.victim import LogProbabilities, Opened, Query, Rows, Space
+from holdfast.victim import LogProbabilities, Opened, Query, Rows, Space, Victim
 
 if TYPE_CHECKING:
     from holdfast.victim import ModelVictim
@@ -38,21 +41,75 @@ MOST = 4096
 _TOGETHER = 32
 
 
+@dataclass(frozen=True)
+class Proof:
+    """What is known of all texts that an attack can make of an example."""
+
+    verdict: Verdict
+    texts: int
+    """That were read."""
+    words: int
+    """That the attack can look at."""
+    changeable: int
+    """Of which it may change."""
+
+
 def certify(
     attack: Attack, victim: "ModelVictim", examples: Sequence[Example], *, most: int = MOST
-) -> list[Verdict]:
-    """Return for each example that the victim gets right whether a text of the attack breaks it.
+) -> Iterator[Proof]:
+    """Yield of each example whether a text of the attack changes its right answer.
 
-    What is certain is so for any search with the words and the places of `attack`.
+    What is certain is so for any search with the words and the places of `attack`. Of an example
+    that the victim gets wrong nothing is certain.
     """
-    blocks = (examples[at : at + _TOGETHER] for at in range(0, len(examples), _TOGETHER))
-    return [found for block in blocks for found in _certify_block(attack, victim, block, most)]
+    for at in range(0, len(examples), _TOGETHER):
+        yield from _certify_block(attack, victim, examples[at : at + _TOGETHER], most)
+
+
+def provable(attack: Attack, victim: Victim) -> "ModelVictim | None":
+    """Return the victim if something can be proved of it: it must be given words as other words.
+
+    Of an attack that is after a lower probability nothing is proved: the answer need not change.
+    """
+    from holdfast.victim import ModelVictim
+
+    if isinstance(attack.goal, ScoreDecrease) or not isinstance(victim, ModelVictim):
+        return None
+    return victim if victim.canonical is not None else None
+
+
+def certain_first(
+    attack: Attack,
+    victim: "ModelVictim",
+    examples: Sequence[Example],
+    search: Callable[[Iterator[Example]], Iterator[Outcome]],
+) -> Iterator[Outcome]:
+    """Yield the outcomes of what is certain as it is found, then those of a search of the rest."""
+    left: list[Example] = []
+    for example, proof in zip(examples, certify(attack, victim, examples), strict=True):
+        if proof.verdict == "certain" and proof.changeable:
+            yield _outcome(victim, example, proof)
+        else:
+            left.append(example)
+    yield from search(iter(left))
+
+
+def _outcome(victim: "ModelVictim", example: Example, proof: Proof) -> Outcome:
+    answer = victim.score([example.texts])[0]
+    return Outcome(
+        *(example.id, example.texts, example.label, "certain", int(answer.argmax())),
+        probabilities=rounded(answer.tolist()),
+        words=proof.words,
+        queries=proof.texts,
+        forwards=proof.texts,
+    )
 
 
 @dataclass(frozen=True, eq=False)
 class Forms:
     """The texts of a space that a model tells apart."""
 
+    space: Space
     opened: Opened
     choices: tuple[NDArray[np.intp], ...]
     """For each position one choice of all that are the same to the model; the word itself first."""
@@ -62,7 +119,7 @@ class Forms:
         """Return the forms of a space that is ready for queries."""
         of_place = zip(opened.keys, space.sizes, strict=True)
         first = (np.unique(keys[:size], return_index=True)[1] for keys, size in of_place)
-        return cls(opened, tuple(map(np.sort, first)))
+        return cls(space, opened, tuple(map(np.sort, first)))
 
     def __len__(self) -> int:
         return prod(map(len, self.choices))
@@ -87,31 +144,40 @@ class Forms:
 
 def _certify_block(
     attack: Attack, victim: "ModelVictim", examples: Sequence[Example], most: int
-) -> Iterator[Verdict]:
+) -> Iterator[Proof]:
     labels = [example.label for example in examples]
+    forms = _forms(attack, victim, examples)
+    # most of what is not certain is seen not to be from one word, before many texts are read
+    near = [of.near() for of in forms]
+    found = _verdicts(victim, forms, near, labels)
+    left = [at for at, of in enumerate(forms) if found[at] == "certain" and len(of) <= most]
+    whole = [forms[at].all() for at in left]
+    settled = _verdicts(victim, [forms[at] for at in left], whole, [labels[at] for at in left])
+    known = dict(zip(left, settled, strict=True))
+    for at, of in enumerate(forms):
+        verdict = known.get(at, "open" if found[at] == "certain" else found[at])
+        read = len(of) if at in known else len(near[at])
+        yield Proof(verdict, read, len(of.space), len(of.space.changeable))
+
+
+def _forms(attack: Attack, victim: "ModelVictim", examples: Sequence[Example]) -> list[Forms]:
     texts = [tuple(map(Words.of, example.texts)) for example in examples]
     seen = [reading.visible for reading in victim.read(texts)]  # in either reading, of two
     spaces = [build_space(attack, *of) for of in zip(texts, seen, strict=True)]
     opened = victim.reader.open(victim.reader.read(texts), spaces)
-    forms = [Forms.of(*of) for of in zip(spaces, opened, strict=True)]
-    # most of what is not certain is seen not to be from one word, before many texts are read
-    near = _verdicts(victim, [(of.opened, of.near()) for of in forms], labels)
-    left = [at for at, of in enumerate(forms) if near[at] == "certain" and len(of) <= most]
-    read = [(forms[at].opened, forms[at].all()) for at in left]
-    whole = dict(zip(left, _verdicts(victim, read, [labels[at] for at in left]), strict=True))
-    for at, found in enumerate(near):
-        yield whole.get(at, "open" if found == "certain" else found)
+    return [Forms.of(*of) for of in zip(spaces, opened, strict=True)]
 
 
 def _verdicts(
-    victim: "ModelVictim", asked: Sequence[tuple[Opened, Rows]], labels: Sequence[int]
+    victim: "ModelVictim", forms: Sequence[Forms], asked: Sequence[Rows], labels: Sequence[int]
 ) -> list[Verdict]:
-    """Return what the canonical reading of some texts says of each example."""
-    ends = np.cumsum([0, *(len(rows) for _, rows in asked)])
+    """Return what the canonical reading of some forms says of each example."""
+    ends = np.cumsum([0, *map(len, asked)])
     tickets = [np.arange(*of) for of in pairwise(ends.tolist())]
     session, owed = victim.queue(), int(ends[-1])
     answers = np.empty((owed, victim.classes))
-    session.put([Query(*of, own) for of, own in zip(asked, tickets, strict=True)])
+    opened = [of.opened for of in forms]
+    session.put([Query(*of) for of in zip(opened, asked, tickets, strict=True)])
     while owed:
         done, found = session.take()
         answers[done] = found

@@ -150,7 +150,7 @@ class Flight:
 
 
 def _seen(name: str, answer: NDArray[np.float64]) -> dict[str, object]:
-    found = {"prediction": int(answer.argmax()), "probabilities": _probabilities(answer.tolist())}
+    found = {"prediction": int(answer.argmax()), "probabilities": rounded(answer.tolist())}
     return {name + key: value for key, value in found.items()}
 
 
@@ -159,6 +159,6 @@ def all_allowed(rows: Rows) -> Verdict:
     return Verdict(np.ones(len(rows), dtype=np.bool_))
 
 
-def _probabilities(log_probabilities: Sequence[float]) -> tuple[float, ...]:
+def rounded(log_probabilities: Sequence[float]) -> tuple[float, ...]:
     """Return probabilities with as many digits as can be trusted."""
     return tuple(round(math.exp(value), 4) for value in log_probabilities)

@@ -5,12 +5,13 @@ arrive: each example has its own random numbers, drawn from the seed and its id.
 """
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
 import numpy as np
 
+from holdfast.attack.certify import certain_first, provable
 from holdfast.attack.core import Attack, Comparison, Gauge, Look, Verdict
 from holdfast.attack.flight import SHIFT, Flight, all_allowed, attempt
 from holdfast.attack.goal import Targeted
@@ -33,10 +34,12 @@ def run_attack(
     seed: int,
     in_flight: int = 256,
     workers: int = 0,
+    certify: bool = False,
 ) -> Iterator[Outcome]:
     """Yield the outcome of each example, as they finish; `in_flight` are under way at a time.
 
-    `workers` are processes that search while this one runs the model: a GPU wants several.
+    `workers` are processes that search while this one runs the model: a GPU wants several. With
+    `certify` an example is not searched where it can be proved that nothing would be found.
     """
     check_workers(attack, victim, workers)
     if seed < 0 or in_flight < 1:
@@ -49,16 +52,29 @@ def run_attack(
             f"The target class is {attack.goal.target} and the victim has {victim.classes} "
             "classes, counted from 0; name one of them."
         )
-    if workers:
-        share = max(1, in_flight // workers)
-        model: Any = victim  # that has been checked
-        return run_in_workers(
-            lambda apart, left: _Run(attack, apart, seed, share).outcomes(left),
-            model,
-            list(examples),
-            workers,
-        )
-    return _Run(attack, victim, seed, in_flight).outcomes(iter(examples))
+    found = _searching(attack, victim, seed, in_flight, workers)
+    model = provable(attack, victim) if certify else None
+    if model is None:
+        return found(iter(examples))
+    all_of_them = list(examples)
+    _check_block(all_of_them, victim.classes)
+    return certain_first(attack, model, all_of_them, found)
+
+
+def _searching(
+    attack: Attack, victim: Victim, seed: int, in_flight: int, workers: int
+) -> Callable[[Iterator[Example]], Iterator[Outcome]]:
+    """Return what searches examples, here or in workers."""
+    if not workers:
+        return lambda examples: _Run(attack, victim, seed, in_flight).outcomes(examples)
+    model: Any = victim  # that has been checked
+    share = max(1, in_flight // workers)
+    return lambda examples: run_in_workers(
+        lambda apart, left: _Run(attack, apart, seed, share).outcomes(left),
+        model,
+        list(examples),
+        workers,
+    )
 
 
 class _Run:

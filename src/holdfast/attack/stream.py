@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from holdfast.attack.certify import provable
 from holdfast.attack.core import Attack, describe
 from holdfast.attack.run import run_attack
 from holdfast.data import Example
@@ -57,6 +58,7 @@ def attack_to_file(
     seed: int,
     in_flight: int = 256,
     workers: int = 0,
+    certify: bool = False,
     process: Process | None = None,
     watch: Callable[[Outcome], None] = lambda outcome: None,
 ) -> Path:
@@ -68,6 +70,8 @@ def attack_to_file(
     """
     process = process or Process.of_environment()
     header = _header(attack, victim, examples, seed)
+    if certify and provable(attack, victim) is not None:
+        header["certify"] = True
     if path.exists():
         _require_header(path, header)
         return path
@@ -77,8 +81,13 @@ def attack_to_file(
     for line in done.values() if process.count == 1 else ():
         watch(_outcome(line))
     if own:
-        settings = {"seed": seed, "in_flight": in_flight, "workers": workers}
-        found = run_attack(attack, victim, own, **settings)
+        found = run_attack(
+            *(attack, victim, own),
+            seed=seed,
+            in_flight=in_flight,
+            workers=workers,
+            certify=certify,
+        )
         part = path.with_name(f".{path.name}.{process.rank}-of-{process.count}.part")
         _append(part, header, found, watch)
     if process.rank == 0:

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import get_args
 
-from holdfast.record import Outcome
+from holdfast.record import Outcome, Status
 from holdfast.statistics import wilson
 
 
@@ -39,6 +40,8 @@ class Summary:
     """Attacks that succeeded, of the examples that were right before: wrong ones are skipped."""
     untouched: int
     """Examples in which no word may change; they count as right."""
+    certain: Share
+    """Answers of which it was proved that no text of the attack changes them, of all examples."""
     unanswered: int
     """Examples for which the victim gave no number; they count as broken."""
     mean_changes: float
@@ -57,7 +60,7 @@ class Summary:
 
 def summarise(outcomes: Iterable[Outcome]) -> Summary:
     """Count; the outcomes are gone through once and not kept."""
-    counts = dict.fromkeys(("succeeded", "failed", "skipped", "untouched", "unanswered"), 0)
+    counts = dict.fromkeys(get_args(Status), 0)
     queries = forwards = attacked_queries = attacked_forwards = changes = 0
     changed_share = 0.0
     for outcome in outcomes:
@@ -70,7 +73,7 @@ def summarise(outcomes: Iterable[Outcome]) -> Summary:
             changes += len(outcome.changes)
             changed_share += len(outcome.changes) / max(1, outcome.words)
     total = sum(counts.values())
-    right = counts["succeeded"] + counts["failed"] + counts["untouched"]
+    right = total - counts["skipped"] - counts["unanswered"]
     attacked = max(1, counts["succeeded"] + counts["failed"])
     won = max(1, counts["succeeded"])
     return Summary(
@@ -79,6 +82,7 @@ def summarise(outcomes: Iterable[Outcome]) -> Summary:
         accuracy_under_attack=Share.of(right - counts["succeeded"], total),
         success_rate=Share.of(counts["succeeded"], right),
         untouched=counts["untouched"],
+        certain=Share.of(counts["certain"], total),
         unanswered=counts["unanswered"],
         mean_changes=changes / won,
         mean_changed_share=changed_share / won,

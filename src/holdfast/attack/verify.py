@@ -16,6 +16,7 @@ from holdfast.text import Words
 from holdfast.victim import Place, Row, Space, Victim
 
 _TOGETHER = 256
+_DRAWN = 8  # texts to try a proof with
 
 
 def verify(
@@ -53,15 +54,19 @@ def _verify_block(
     texts = [tuple(map(Words.of, examples[outcome.id].texts)) for outcome in block]
     readings = victim.read(texts)
     won: list[tuple[Outcome, Space, Row]] = []
+    proved: list[tuple[Outcome, Space]] = []
     for outcome, words, reading in zip(block, texts, readings, strict=True):
         space = build_space(attack, words, reading.visible)
         for reason in _contradictions(attack, outcome, space, examples[outcome.id]):
             raise _wrong(outcome, reason)
         if outcome.status == "succeeded":
             won.append((outcome, space, _row(outcome, space)))
+        if outcome.status == "certain":
+            proved.append((outcome, space))
     _check_constraints(attack, won)
     check_originals(victim, [outcome for outcome in block if outcome.status != "unanswered"])
     check_flips(attack.goal, victim, [outcome for outcome, _, _ in won])
+    _check_proved(victim, proved)
 
 
 def _contradictions(
@@ -133,6 +138,20 @@ def check_flips(goal: Goal, victim: Victim, outcomes: Sequence[Outcome]) -> None
             raise _wrong(outcome, f"the victim still says {int(answer.argmax())}")
         if not _gives(answer, outcome.adversarial_prediction, victim.noise):
             raise _wrong(outcome, f"the victim says {int(answer.argmax())} of its texts")
+
+
+def _check_proved(victim: Victim, proved: Sequence[tuple[Outcome, Space]]) -> None:
+    """Raise if one of a few texts, drawn at random, changes an answer that none should change."""
+    rng = np.random.default_rng(0)
+    drawn = [
+        (outcome, space.spelt(row))
+        for outcome, space in proved
+        for row in rng.integers(0, space.sizes, (_DRAWN, len(space))).astype(np.int16)
+    ]
+    answers = victim.score([texts for _, texts in drawn])
+    for (outcome, _), answer in zip(drawn, answers, strict=True):
+        if not _gives(answer, outcome.label, victim.noise):
+            raise _wrong(outcome, "another text of the attack changes the answer")
 
 
 def _gives(answer: NDArray[np.float64], prediction: int | None, noise: float) -> bool:

@@ -2,15 +2,11 @@
 
 import dataclasses
 import json
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
-
-from tqdm import tqdm
 
 from holdfast.attack import (
     Attack,
@@ -32,6 +28,7 @@ from holdfast.attack import (
     verify,
 )
 from holdfast.attack.recipes import RECIPES
+from holdfast.commands.attack_progress import progress
 from holdfast.commands.attack_record import Told, record_path, tell_leaks, write_attack_record
 from holdfast.commands.attack_text import outcome_text, successes_text, summary_text
 from holdfast.commands.columns import find_label, find_texts
@@ -116,6 +113,9 @@ class AttackOptions:
     """Tokens the model reads; none: as in its training, else as many as it can, up to 512."""
     precision: Literal["fp32", "bf16"] = "fp32"
     """Of the model's arithmetic."""
+    certify: bool = True
+    """Prove, for a model that rewrites texts, which answers no text of the attack can change, and
+    do not search those."""
     verify: bool = True
     """Check every outcome again, from its texts alone."""
 
@@ -250,6 +250,7 @@ def _attacked(
     asked = Machine(options.in_flight, 0 if options.text else options.workers)
     in_flight, workers = asked.settled(attack, victim)
     settings: dict[str, Any] = {"seed": options.seed, "in_flight": in_flight, "workers": workers}
+    settings["certify"] = options.certify
     process = Process.of_environment()
     if process.count > 1 and options.output is None:
         raise InputError(
@@ -264,28 +265,6 @@ def _attacked(
             found[outcome.id] = outcome
             watch(outcome)
         return lambda: (found[example.id] for example in examples)
-
-
-@contextmanager
-def progress(name: str, total: int, rank: int) -> Iterator[Callable[[Outcome], None]]:
-    """Show on stderr how the attack goes in the first process: the accuracy so far, the rates."""
-    done = survived = queries = 0
-    begun, hidden = time.perf_counter(), total < 2 or rank > 0
-    often = 0.1 if sys.stderr.isatty() else 10.0  # seconds; in a log every line stays
-    settings: dict[str, Any] = {"desc": name, "unit": "ex", "mininterval": often}
-    with tqdm(total=total, file=sys.stderr, disable=hidden, **settings) as bar:
-
-        def watch(outcome: Outcome) -> None:
-            nonlocal done, survived, queries
-            done, survived = done + 1, survived + outcome.survived
-            queries += outcome.queries
-            rate = queries / max(time.perf_counter() - begun, 1e-9)
-            bar.set_postfix_str(
-                f"accuracy under attack {survived / done:.1%}, {rate:,.0f} queries/s", refresh=False
-            )
-            bar.update()
-
-        yield watch
 
 
 def report(

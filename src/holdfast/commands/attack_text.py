@@ -16,6 +16,7 @@ _STATUS = {
     "failed": "The attack failed",
     "skipped": "Not attacked: the model is wrong already",
     "untouched": "Not attacked: no word has a substitute",
+    "certain": "Not attacked: proved that no text of the attack changes the answer",
     "unanswered": "Not attacked: the model's answer is no number",
 }
 
@@ -27,6 +28,8 @@ def summary_text(name: str, summary: Summary, seconds: float, words: str = "") -
         ["accuracy under attack", *_share(summary.accuracy_under_attack)],
         ["success rate", *_share(summary.success_rate)],
     ]
+    if summary.certain.count:
+        rows.insert(2, ["of which certain", *_share(summary.certain)])
     success = (
         f"a success replaces {summary.mean_changes:.1f} words ({summary.mean_changed_share:.0%})"
         if summary.success_rate.count
@@ -41,6 +44,7 @@ def summary_text(name: str, summary: Summary, seconds: float, words: str = "") -
     notes = [
         f"{count:,} examples {reason}."
         for count, reason in (
+            (summary.certain.count, "are right whatever the attack writes, which was proved"),
             (summary.untouched, "have no word that may change, and count as right"),
             (summary.unanswered, "got no number as an answer, and count as broken"),
         )

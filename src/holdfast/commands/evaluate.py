@@ -13,7 +13,7 @@ from tqdm import tqdm
 
 from holdfast.attack import Machine, Material, Process
 from holdfast.attack.recipes import RECIPES
-from holdfast.commands.attack import progress
+from holdfast.commands.attack_progress import progress
 from holdfast.commands.columns import LABEL, TEXTS, find_label, find_texts
 from holdfast.commands.evaluate_text import headline, shown, title_of
 from holdfast.commands.settings import Interface
@@ -56,6 +56,9 @@ class EvaluateOptions:
     """How many for the accuracy without an attack; same: those that are attacked; none: all."""
     seeds: tuple[int, ...] = (0,)
     """Of the examples drawn and of the attacks."""
+    certify: bool = True
+    """Prove, where texts are rewritten, which answers no text of an attack can change, and do not
+    search those."""
     adaptive: bool = True
     """Attack through the model's gradients too, and with the texts that broke the reference."""
     adaptive_examples: int | None = 20

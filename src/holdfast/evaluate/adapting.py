@@ -42,6 +42,7 @@ class Adapted:
                 black_box=known,
                 transferred=texts,
                 moving=MOVING[self.cell.moving],
+                certify=self.cell.certify,
                 watch=watch,
             )
         return replace(found, notes=(*found.notes, *told, *self._part()))

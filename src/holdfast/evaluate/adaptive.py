@@ -50,18 +50,20 @@ def adaptive(
     black_box: Mapping[str, float],
     transferred: Sequence[Outcome] = (),
     moving: tuple[int, ...] = (-1,),
+    certify: bool = False,
     watch: Callable[[Outcome], None] = lambda outcome: None,
 ) -> Measured:
     """Return the accuracy that is left by attacks which see gradients, and by other models' texts.
 
     `black_box` is what attacks that only ask left of the accuracy on the same examples, by their
     names; `transferred` are another model's outcomes. Without a group `white_box_accuracy` counts
-    the examples that withstand every white-box attack. A victim without a model has none. `watch`
-    is told each outcome as it comes.
+    the examples that withstand every white-box attack. A victim without a model has none. With
+    `certify` no gradient is followed where it is proved that none leads anywhere. `watch` is told
+    each outcome as it comes.
     """
     if not examples:
         raise InputError("There are no examples for the adaptive check; give at least one.")
-    attacked = _Attacked(victim, examples, material, seed, moving, watch)
+    attacked = _Attacked(victim, examples, material, seed, moving, certify, watch)
     looked = _look_inside(attacked) if isinstance(victim, ModelVictim) else _NOTHING_TO_SEE
     asked = attacked.by_asking() if SMALL_GENETIC in attacks_run(black_box) else Measured(())
     moved = _transfer(victim, transferred)
@@ -88,6 +90,7 @@ class _Attacked:
     material: Material
     seed: int
     moving: tuple[int, ...]
+    certify: bool
     watch: Callable[[Outcome], None]
 
     def attack(self, name: str) -> Attack:
@@ -96,7 +99,10 @@ class _Attacked:
     def outcomes(self, attack: Attack) -> list[Outcome]:
         """Return what became of each example, in their order."""
         found = {}
-        for outcome in run_attack(attack, self.victim, self.examples, seed=self.seed):
+        outcomes = run_attack(
+            attack, self.victim, self.examples, seed=self.seed, certify=self.certify
+        )
+        for outcome in outcomes:
             found[outcome.id] = outcome
             self.watch(outcome)
         return [found[example.id] for example in self.examples]

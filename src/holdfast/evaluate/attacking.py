@@ -14,6 +14,7 @@ from holdfast.attack import (
     summarise,
     verify,
 )
+from holdfast.attack.certify import provable
 from holdfast.errors import RunFailed
 from holdfast.evaluate.baselines import Baselines, baselines, doubts, share
 from holdfast.evaluate.bench import Bench
@@ -48,6 +49,7 @@ class Attacked:
                 seed=self.cell.reading.seed,
                 in_flight=in_flight,
                 workers=workers,
+                certify=self.cell.certify,
                 process=process,
                 watch=watch,
             )
@@ -67,7 +69,8 @@ class Attacked:
             raise RunFailed(f"{error} They were moved to {aside}.") from error
 
     def _counted(self, outcomes: Sequence[Outcome], begun: tuple[str, ...]) -> Measured:
-        found = counted(outcomes, self.attack.name, self.bench.victim.classes)
+        proved = self.cell.certify and provable(self.attack, self.bench.victim) is not None
+        found = counted(outcomes, self.attack.name, self.bench.victim.classes, certified=proved)
         return replace(
             found,
             metrics=(*found.metrics, *self._similarity(outcomes)),
@@ -97,13 +100,20 @@ def begun_before(file: Path, process: Process) -> tuple[str, ...]:
     )
 
 
-def counted(outcomes: Sequence[Outcome], name: str, classes: int) -> Measured:
-    """Return an attack in numbers, from its outcomes alone."""
+def counted(
+    outcomes: Sequence[Outcome], name: str, classes: int, *, certified: bool = False
+) -> Measured:
+    """Return an attack in numbers, from its outcomes alone; `certified`: with what was proved."""
     labels = [outcome.label for outcome in outcomes]
     predictions = [-1 if o.prediction is None else o.prediction for o in outcomes]
+    known, marks = baselines(labels, classes), attack_marks(outcomes)
+    metrics = attack_metrics(outcomes, known)
+    if certified:
+        marks["certified_accuracy"] = certain_marks(outcomes)
+        metrics += (share("certified_accuracy", marks["certified_accuracy"], **vars(known)),)
     return Measured(
-        attack_metrics(outcomes, baselines(labels, classes)),
-        attack_marks(outcomes),
+        metrics,
+        marks,
         notes=(*doubts(predictions, labels), *attack_notes(name, summarise(outcomes))),
     )
 
@@ -113,6 +123,11 @@ def attack_marks(outcomes: Sequence[Outcome]) -> dict[str, str]:
     before = "".join("01"[o.status not in ("skipped", "unanswered")] for o in outcomes)
     after = "".join("01"[outcome.survived] for outcome in outcomes)
     return {"accuracy": before, "accuracy_under_attack": after}
+
+
+def certain_marks(outcomes: Sequence[Outcome]) -> str:
+    """Return which examples are right whatever the attack writes; no word to write counts, too."""
+    return "".join("01"[outcome.status in ("certain", "untouched")] for outcome in outcomes)
 
 
 def attack_metrics(outcomes: Sequence[Outcome], known: Baselines) -> tuple[Metric, ...]:

@@ -76,6 +76,8 @@ class AttackCell:
     """Whether it is measured how far hidden states move."""
     precision: Precision = "fp32"
     max_length: int | None = None
+    certify: bool = False
+    """Whether it is proved of an example first that nothing would be found."""
 
     @property
     def stem(self) -> Path:
@@ -104,6 +106,8 @@ class AdaptiveCell:
     max_length: int | None = None
     first: int | None = None
     """How many of the examples are attacked, drawn by the seed; none: all."""
+    certify: bool = False
+    """Whether it is proved of an example first that nothing would be found."""
 
     @property
     def seen(self) -> Reading:
@@ -186,10 +190,11 @@ def _cells_on(checkpoint: Checkpoint, suite: Suite, reading: Reading) -> Iterato
         clean = replace(reading, examples=suite.clean_examples)
     yield CleanCell(checkpoint, clean, suite.cost, precision, max_length)
     for attack in suite.attacks:
-        how = (material, suite.moving, suite.stability, precision, max_length)
+        how = (material, suite.moving, suite.stability, precision, max_length, suite.certify)
         yield AttackCell(checkpoint, reading, attack, *how)
     if suite.adaptive and suite.attacks:
         another = suite.reference if suite.reference != checkpoint.name else None
         found_by = suite.attacks[0] if another else None
         texts = (another, found_by, suite.moving, precision, max_length)
-        yield AdaptiveCell(checkpoint, reading, material, *texts, suite.adaptive_examples)
+        seen = (suite.adaptive_examples, suite.certify)
+        yield AdaptiveCell(checkpoint, reading, material, *texts, *seen)

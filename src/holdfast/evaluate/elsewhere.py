@@ -43,7 +43,7 @@ def record_of_outcomes(
             "it promises; let the attack finish first."
         )
     attack = _attack_name(path, header)
-    measured = _counted(outcomes, attack, task)
+    measured = _counted(outcomes, attack, task, certified=header.get("certify") is True)
     own = header.get("seed")
     return RunRecord(
         kind="evaluation",
@@ -77,14 +77,14 @@ def _attack_name(path: Path, header: Mapping[str, Any]) -> str:
     return name
 
 
-def _counted(outcomes: Sequence[Outcome], attack: str, task: str) -> Measured:
+def _counted(outcomes: Sequence[Outcome], attack: str, task: str, *, certified: bool) -> Measured:
     """Return the numbers; what guessing scores is left out where the classes are not known."""
     classes = next((len(o.probabilities) for o in outcomes if o.probabilities), 0)
     if not classes and task in TASKS:
         classes = len(TASKS[task].labels)
     if classes:
-        return counted(outcomes, attack, classes)
-    found = counted(outcomes, attack, 2)
+        return counted(outcomes, attack, classes, certified=certified)
+    found = counted(outcomes, attack, 2, certified=certified)
     return replace(found, metrics=tuple(replace(m, chance=None) for m in found.metrics))
 
 

@@ -42,6 +42,9 @@ class Suite:
     """Which text of a pair the attacks may change."""
     advglue: Path | None = None
     """AdvGLUE's dev_ann.json; a checkpoint is put to the tasks it was trained for."""
+    certify: bool = True
+    """Whether it is proved, where it can be, that no text of an attack changes an answer: where
+    texts are rewritten. Such examples are then not searched."""
     adaptive: bool = True
     """Whether every attacked checkpoint is attacked through its gradients too."""
     adaptive_examples: int | None = 20

@@ -5,6 +5,8 @@ METRICS = {
     "f1": "F1 of the positive class, as GLUE counts it for this task",
     "glue": "the metric by which GLUE ranks this task",
     "accuracy_under_attack": "share of all examples that are right before and after the attack",
+    "certified_accuracy": "share of all examples of which it is proved that no text of the attack "
+    "changes the right answer",
     "success_rate": "share of the attacks that succeeded, of the examples that were right before",
     "changed_words": "words replaced in a successful attack, mean",
     "changed_share": "the same as a share of the words the attack could look at, mean",

@@ -5,7 +5,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 from holdfast.errors import InputError
 
-Status = Literal["succeeded", "failed", "skipped", "untouched", "unanswered"]
+Status = Literal["succeeded", "failed", "skipped", "untouched", "certain", "unanswered"]
 
 
 class Change(NamedTuple):
@@ -28,8 +28,9 @@ class Outcome:
     label: int
     """Its right class."""
     status: Status
-    """succeeded; failed; skipped: wrong before any change; untouched: no word may change;
-    unanswered: the victim's answer was no number."""
+    """succeeded; failed; skipped: wrong before any change; untouched: no word may change; certain:
+    no text of the attack changes the answer, which was proved and not searched; unanswered: the
+    victim's answer was no number."""
     prediction: int | None
     """The class the victim gives to the example as it was; none: it gave no number."""
     probabilities: tuple[float, ...] = ()
@@ -54,7 +55,7 @@ class Outcome:
     @property
     def survived(self) -> bool:
         """Whether the victim was right before and after."""
-        return self.status in ("failed", "untouched")
+        return self.status in ("failed", "untouched", "certain")
 
     def to_json(self) -> dict[str, Any]:
         """Return the outcome as one line of a file holds it."""

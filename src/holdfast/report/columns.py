@@ -11,6 +11,7 @@ ADAPTIVE = {
     "transfer_accuracy": "transferred texts",
 }
 """Metrics of the adaptive check, and the heads of their columns."""
+CERTIFIED = "certified_accuracy"
 SMALL_GENETIC = "small_genetic"
 """Group of the adaptive check's search by questions alone, which may leave the least of all."""
 TOTALS = {"plain_mean": "plain mean", "official_score": "official score"}
@@ -44,7 +45,13 @@ def task_columns(cells: Cells, task: str) -> list[Column]:
     clean = [c for c in own if c.attack is None and c.metric in ("accuracy", "f1", "glue")]
     if not clean:  # attacks tell the accuracy before them
         clean = [c for c in own if c.metric == "accuracy"][:1]
-    attacked = [c for c in own if c.metric == "accuracy_under_attack"]
+    attacked = [
+        column
+        for under in own
+        if under.metric == "accuracy_under_attack"
+        for column in (under, under._replace(metric=CERTIFIED))
+        if column in own
+    ]
     adaptive = [c for c in own if c.metric in ADAPTIVE]
     adaptive += [c for c in cells.columns if c.task == task and c.group == SMALL_GENETIC]
     advglue = [
@@ -85,6 +92,8 @@ def heading(column: Column) -> str:
         return f"AdvGLUE {_part(column)}{both}"
     if column.metric == "accuracy_under_attack":
         return f"under {column.attack}"
+    if column.metric == CERTIFIED:
+        return f"certified, {column.attack}"
     return "clean" if column.metric == "accuracy" else f"clean, {column.metric}"
 
 

@@ -21,6 +21,7 @@ STATUSES = {
     "failed": "held",
     "skipped": "wrong before",
     "untouched": "nothing to change",
+    "certain": "held for certain",
     "unanswered": "no answer",
 }
 """Status of an outcome to what the page calls it."""

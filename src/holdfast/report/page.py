@@ -20,6 +20,7 @@ SIGNS = {
     "failed": "✓",
     "skipped": "\N{EN DASH}",
     "untouched": "○",
+    "certain": "✓",
     "unanswered": "?",
 }
 

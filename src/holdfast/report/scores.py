@@ -10,7 +10,15 @@ from holdfast.record.run_record import no_better_than_majority
 
 SHARES = frozenset(
     (
-        *("accuracy", "f1", "glue", "accuracy_under_attack", "success_rate", "changed_share"),
+        *(
+            "accuracy",
+            "f1",
+            "glue",
+            "accuracy_under_attack",
+            "certified_accuracy",
+            "success_rate",
+            "changed_share",
+        ),
         *("paired_accuracy", "original_accuracy", "robustness_gap", "plain_mean"),
         *("official_score", "transfer_accuracy", "white_box_accuracy", "hull_accuracy"),
     )

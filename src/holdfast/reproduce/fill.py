@@ -236,6 +236,6 @@ def is_share(metric: str) -> bool:
 
 
 _SHARES = (
-    *("f1", "glue", "accuracy_under_attack", "success_rate", "changed_share"),
+    *("f1", "glue", "accuracy_under_attack", "certified_accuracy", "success_rate", "changed_share"),
     *("plain_mean", "official_score", "neighbour_agreement"),
 )

@@ -56,16 +56,20 @@ class Candidate:
 _LESS = {
     "frequent 5": Candidate(frequent=5 / 10_000),
     "frequent 2": Candidate(frequent=2 / 10_000),
-    "groups 0.2": Candidate(groups=0.2),
+    "groups 0.15": Candidate(groups=0.15),
     "groups 0.08": Candidate(groups=0.08),
     "groups 0.05": Candidate(groups=0.05),
+    "groups 0.15 trust 0.55": Candidate(groups=0.15, trust=0.55),
     "groups 0.08 trust 0.55": Candidate(groups=0.08, trust=0.55),
+    "groups 0.05 trust 0.55": Candidate(groups=0.05, trust=0.55),
     "groups 0.08 trust 0.6": Candidate(groups=0.08, trust=0.6),
+    "groups 0.05 trust 0.6": Candidate(groups=0.05, trust=0.6),
     "trust 0.55": Candidate(trust=0.55),
     "trust 0.6": Candidate(trust=0.6),
     "trust 0.7": Candidate(trust=0.7),
 }
-"""What leaves a text more of its own words: frequent ones stay, or all are read as well."""
+"""Other groups of words, and what leaves a text more of its own: frequent ones stay, or all are
+read as well."""
 
 
 def _less(name: str, objective: str) -> dict[str, Candidate]:
@@ -254,6 +258,7 @@ REPRODUCTION = Reproduction(
         Choice("Canonical text.", "Two rounds, or one: `once`."),
         Choice("Words that the labels tell apart.", "`apart`: none becomes the other."),
         Choice("Frequent words.", "`frequent`: those of 5, or 2, in 10,000 words stay."),
+        Choice("Groups of words.", "`groups`: those that hide so many exchanges for a nat."),
         Choice("A second reading.", "`trust`: weight of the canonical text beside own words."),
     ),
     cells=cells,
