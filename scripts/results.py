@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 
+from certified_table import certified_table
 from over_tasks import over_tasks
 from own_rate import at_own_rate, rates_table
 from studies import ALONE, MODELS, STUDIES, Study
@@ -41,7 +42,7 @@ SHAPES = {
 }
 BESIDE = "Latency is left out: other processes ran on the card."
 BLOCK = re.compile(
-    r"(?P<head><!-- (?P<kind>table|against|rates|runs) (?P<what>[^>]*?) -->\n)"
+    r"(?P<head><!-- (?P<kind>table|against|rates|runs|certified) (?P<what>[^>]*?) -->\n)"
     r".*?(?P<end><!-- end -->)",
     re.DOTALL,
 )
@@ -254,11 +255,17 @@ def runs_block(*names: str) -> Iterator[str]:
     yield ""
 
 
+def certified_block(study: str, model: str) -> Iterator[str]:
+    """Yield which share of the answers no text of an attack can change."""
+    yield from certified_table(records_of(study, model), COLUMNS)
+
+
 KINDS: dict[str, Callable[..., Iterator[str]]] = {
     "table": table_block,
     "against": against_block,
     "rates": rates_block,
     "runs": runs_block,
+    "certified": certified_block,
 }
 
 

@@ -19,7 +19,7 @@ from holdfast.attack import (
     summarise,
     verify,
 )
-from holdfast.attack.certify import MOST, Forms, Proof, Verdict, certify, provable, verdict
+from holdfast.attack.certify import MOST, Certainty, Forms, Proof, certainty, certify, provable
 from holdfast.attack.core import Attack
 from holdfast.attack.search import PWWS
 from holdfast.attack.spaces import build_space
@@ -42,7 +42,7 @@ def right(found: ModelVictim, count: int = 12) -> list[Example]:
     return [e for e, answer in zip(examples, answers, strict=True) if answer == e.label]
 
 
-def verdicts_of(found: ModelVictim, examples: list[Example], most: int = MOST) -> list[Verdict]:
+def verdicts_of(found: ModelVictim, examples: list[Example], most: int = MOST) -> list[Certainty]:
     return [proof.verdict for proof in certify(ATTACK, found, examples, most=most)]
 
 
@@ -224,4 +224,4 @@ def test_the_file_says_that_it_was_proved_and_its_record_counts_it(tmp_path: Pat
 )
 def test_the_least_sure_form_decides(ahead: list[float], trust: float, expected: str) -> None:
     answers = np.log([[(1 - a) / 2, (1 + a) / 2] for a in ahead])
-    assert verdict(answers, 1, trust) == expected
+    assert certainty(answers, 1, trust) == expected

@@ -3,6 +3,7 @@
 from holdfast.attack import recipes
 from holdfast.attack.allowed_sets import AllowedSets, read_allowed_sets
 from holdfast.attack.any_of import AnyOf
+from holdfast.attack.certify import Proof, certify
 from holdfast.attack.constraint import (
     EditDistance,
     EmbeddingDistance,
@@ -90,6 +91,7 @@ __all__ = [
     "PartOfSpeech",
     "Problem",
     "Process",
+    "Proof",
     "RandomSearch",
     "RepeatModification",
     "ScoreDecrease",
@@ -114,6 +116,7 @@ __all__ = [
     "WordNetSynonyms",
     "attack_to_file",
     "build_attack",
+    "certify",
     "describe",
     "read_allowed_sets",
     "read_outcomes",

@@ -34,7 +34,7 @@ from holdfast.victim import LogProbabilities, Opened, Query, Rows, Space, Victim
 if TYPE_CHECKING:
     from holdfast.victim import ModelVictim
 
-Verdict = Literal["certain", "broken", "open"]
+Certainty = Literal["certain", "broken", "open"]
 """No text changes the answer; one does; or it is not known."""
 MOST = 4096
 """Forms of a text that are read; of one that has more it is not known."""
@@ -45,7 +45,7 @@ _TOGETHER = 32
 class Proof:
     """What is known of all texts that an attack can make of an example."""
 
-    verdict: Verdict
+    verdict: Certainty
     texts: int
     """That were read."""
     words: int
@@ -170,7 +170,7 @@ def _forms(attack: Attack, victim: "ModelVictim", examples: Sequence[Example]) -
 
 def _verdicts(
     victim: "ModelVictim", forms: Sequence[Forms], asked: Sequence[Rows], labels: Sequence[int]
-) -> list[Verdict]:
+) -> list[Certainty]:
     """Return what the canonical reading of some forms says of each example."""
     ends = np.cumsum([0, *map(len, asked)])
     tickets = [np.arange(*of) for of in pairwise(ends.tolist())]
@@ -183,10 +183,10 @@ def _verdicts(
         answers[done] = found
         owed -= len(done)
     of_example = zip(tickets, labels, strict=True)
-    return [verdict(answers[own], label, victim.trust) for own, label in of_example]
+    return [certainty(answers[own], label, victim.trust) for own, label in of_example]
 
 
-def verdict(answers: LogProbabilities, label: int, trust: float) -> Verdict:
+def certainty(answers: LogProbabilities, label: int, trust: float) -> Certainty:
     """Return what the answers on the forms of a text say of all texts that have one of them."""
     others = np.exp(np.delete(answers, label, axis=1)).max(axis=1)
     ahead = np.exp(answers[:, label]) - others

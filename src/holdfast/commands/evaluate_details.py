@@ -26,7 +26,7 @@ def details(groups: Sequence[Group]) -> Iterator[str]:
     yield from _titled("Cost of one text", ["model", "on", *_COST], clean, _cost)
 
 
-_ATTACK = ("success %", "words", "queries", "similarity")
+_ATTACK = ("certified %", "success %", "words", "queries", "similarity")
 _WHITE = ("white box", "small genetic", "transferred")
 _MOVED = ("attack", "random")
 _LEVEL = ("level", "accuracy %", "paired %", "gap", "majority")
@@ -78,6 +78,7 @@ def number(metric: Metric | None, form: str, scale: float = 1.0) -> str:
 
 def _attack(records: Records) -> Iterator[list[str]]:
     yield [
+        _percent(pooled(records, "certified_accuracy")),
         number(pooled(records, "success_rate"), ".1f", 100),
         number(pooled(records, "changed_words"), ".1f"),
         number(pooled(records, "queries"), ",.0f"),

@@ -15,7 +15,8 @@ from holdfast.record.run_record import Metric, RunRecord
 _BEFORE = ("accuracy", "f1", "glue")
 """Measures of the texts as they are, wherever they stand."""
 _AFTER = (
-    *("accuracy_under_attack", "success_rate", "white_box_accuracy", "hull_accuracy"),
+    *("accuracy_under_attack", "certified_accuracy", "success_rate"),
+    *("white_box_accuracy", "hull_accuracy"),
     *("transfer_accuracy", "paired_accuracy", "robustness_gap", "plain_mean", "official_score"),
 )
 _SHOWN = _BEFORE + _AFTER
