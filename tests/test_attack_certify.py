@@ -28,6 +28,7 @@ from holdfast.errors import InputError, RunFailed
 from holdfast.evaluate import record_of_outcomes
 from holdfast.record import OutcomesFile
 from holdfast.text import CanonicalMap, Words
+from holdfast.text.two_readings import Blend
 from holdfast.victim import ModelVictim
 
 ONE_WORD = CanonicalMap(
@@ -64,9 +65,11 @@ def test_with_one_reading_every_verdict_is_what_trying_all_texts_says(seed: int)
     assert set(verdicts) == {"certain", "broken"}  # or the test would say little
 
 
+@pytest.mark.parametrize("gives_way", [False, True])
 @pytest.mark.parametrize("seed", [0, 1, 2])
-def test_with_two_readings_no_text_contradicts_a_verdict(seed: int) -> None:
-    found = victim(kinds.wordpiece(), seed=seed, canonical=replace(ONE_WORD, trust=0.8))
+def test_with_two_readings_no_text_contradicts_a_verdict(seed: int, gives_way: bool) -> None:
+    canonical = replace(ONE_WORD, trust=0.8, gives_way=gives_way)
+    found = victim(kinds.wordpiece(), seed=seed, canonical=canonical)
     examples = right(found)
     verdicts = verdicts_of(found, examples)
     for example, said in zip(examples, verdicts, strict=True):
@@ -224,4 +227,17 @@ def test_the_file_says_that_it_was_proved_and_its_record_counts_it(tmp_path: Pat
 )
 def test_the_least_sure_form_decides(ahead: list[float], trust: float, expected: str) -> None:
     answers = np.log([[(1 - a) / 2, (1 + a) / 2] for a in ahead])
-    assert certainty(answers, 1, trust) == expected
+    assert certainty(answers, 1, Blend(trust)) == expected
+
+
+@pytest.mark.parametrize(
+    ("chances", "expected"),
+    [
+        ([[0.1, 0.86, 0.04]], "certain"),  # sure above 0.83
+        ([[0.16, 0.82, 0.02]], "open"),
+        ([[0.1, 0.86, 0.04], [0.84, 0.1, 0.06]], "broken"),
+        ([[0.1, 0.86, 0.04], [0.8, 0.1, 0.1]], "open"),  # own words lead there
+    ],
+)
+def test_what_gives_way_must_be_sure(chances: list[list[float]], expected: str) -> None:
+    assert certainty(np.log(chances), 1, Blend(0.6, gives_way=True)) == expected

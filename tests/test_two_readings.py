@@ -23,7 +23,7 @@ from holdfast.evaluate.adaptive import adaptive
 from holdfast.evaluate.cost import cost
 from holdfast.record import Outcome
 from holdfast.text import Canonical, CanonicalMap, Wording, Words
-from holdfast.text.two_readings import blended
+from holdfast.text.two_readings import Blend
 from holdfast.train import DataConfig, Optimisation, TrainConfig, fine_tune
 from holdfast.train.examples import gather_examples
 from holdfast.train.metrics import loss_and_accuracy, metrics_of
@@ -33,6 +33,7 @@ from holdfast.victim.model_session import ModelSession
 
 MAP = CanonicalMap({"film": "movie", "picture": "movie", "great": "good"}, "", 1)
 TWICE = dataclasses.replace(MAP, trust=0.6)
+YIELDING = dataclasses.replace(TWICE, gives_way=True)
 TEXTS = [("the film was good",), ("a great movie",), ("bad, the picture",)]
 
 
@@ -131,16 +132,62 @@ def test_no_reading_of_own_words_changes_a_sure_answer(classes: int) -> None:
             own = np.log(rng.dirichlet(np.full(classes, 0.05), size=classes) + 1e-300)
             against = np.log(np.roll(np.eye(classes), 1, axis=1) + 1e-300)
             for other in (own, against):
-                assert (blended(canonical, other, trust).argmax(1) == rows).all()
+                for gives_way in (False, True):
+                    mixed = Blend(trust, gives_way)(canonical, other)
+                    assert (mixed.argmax(1) == rows).all()
+
+
+def test_own_words_lead_where_the_canonical_form_is_not_sure() -> None:
+    blend = Blend(0.65, gives_way=True)  # sure above 0.77
+    canonical = np.log([[0.78, 0.22], [0.76, 0.24]])
+    own = np.log([[0.1, 0.9], [0.1, 0.9]])
+    assert blend.weights(canonical).tolist() == [0.65, pytest.approx(0.35)]
+    expected = [[0.65 * 0.78 + 0.35 * 0.1], [0.35 * 0.76 + 0.65 * 0.1]]
+    assert np.exp(blend(canonical, own))[:, :1] == pytest.approx(np.array(expected))
+    assert Blend(0.65).weights(canonical).tolist() == [0.65, 0.65]
+
+
+def test_giving_way_needs_a_second_reading(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="give a trust below 1"):
+        Canonical(gives_way=True)
+    YIELDING.save(tmp_path)
+    assert json.loads((tmp_path / "canonical.json").read_text())["format"] == 4  # refused before
+    assert CanonicalMap.load(tmp_path) == YIELDING
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_what_gives_way_is_attacked_as_it_is_scored(seed: int) -> None:
+    """The weight of a text depends on its answer: in sessions, in whole texts, in gradients."""
+    found = victim(kinds.wordpiece(), seed=seed, canonical=YIELDING)
+    one, other = (half.score(TEXTS) for half in both(found))
+    weights = np.where(np.exp(one).max(1) > 1 / 1.2, 0.6, 0.4)[:, None]
+    expected = weights * np.exp(one) + (1 - weights) * np.exp(other)
+    assert np.allclose(np.exp(found.score(TEXTS)), expected, atol=1e-4)
+    data, attack = labelled(found, sentences(15)), recipes.genetic_jia(kinds.LEXICON)
+    plain = {o.id: o for o in run_attack(attack, found, data, seed=0)}
+    proved = {o.id: o for o in run_attack(attack, found, data, seed=0, certify=True)}
+    verify(attack, found, proved.values(), data)
+    assert all(proved[key].survived == plain[key].survived for key in plain)
+    text = (Words.of("the film was good"),)
+    (merits,) = FirstOrder().measure([look(found, text[0].text, Untargeted())])
+    chances = [np.exp(half.score([(text[0].text,)]))[0] for half in both(found)]
+    slopes = [
+        FirstOrder().measure([look(half, text[0].text, Untargeted())])[0] for half in both(found)
+    ]
+    weight = 0.6 if chances[0].max() > 1 / 1.2 else 0.4
+    parts = [weight * chances[0][1], (1 - weight) * chances[1][1]]
+    assert np.allclose(
+        merits, (parts[0] * slopes[0] + parts[1] * slopes[1]) / sum(parts), atol=1e-4
+    )
 
 
 def test_the_fingerprint_knows_of_the_second_reading() -> None:
     tokenizer = kinds.wordpiece()
     prints = {
         victim(tokenizer, canonical=canonical).fingerprint
-        for canonical in (None, MAP, TWICE, dataclasses.replace(MAP, trust=0.7))
+        for canonical in (None, MAP, TWICE, dataclasses.replace(MAP, trust=0.7), YIELDING)
     }
-    assert len(prints) == 4
+    assert len(prints) == 5
 
 
 def test_metrics_are_those_of_the_mixture() -> None:
@@ -148,10 +195,10 @@ def test_metrics_are_those_of_the_mixture() -> None:
     logits, labels = rng.normal(size=(8, 3)), np.array([0, 1, 2, 0])
     chances = np.exp(logits) / np.exp(logits).sum(1, keepdims=True)
     expected = 0.7 * chances[:4] + 0.3 * chances[4:]
-    found = metrics_of(0.7)(EvalPrediction(logits, np.tile(labels, 2)))
+    found = metrics_of(Blend(0.7))(EvalPrediction(logits, np.tile(labels, 2)))
     assert found["loss"] == pytest.approx(-np.log(expected[np.arange(4), labels]).mean())
     assert found["accuracy"] == (expected.argmax(1) == labels).mean()
-    assert metrics_of(1.0) is loss_and_accuracy
+    assert metrics_of(Blend()) is loss_and_accuracy
 
 
 # Under attack -------------------------------------------------------------------------------------
@@ -303,7 +350,7 @@ def test_training_sees_every_text_in_both_readings(trained) -> None:
 
 def test_what_training_reports_is_what_the_saved_model_scores(trained) -> None:
     found = load(trained.model, device="cpu")
-    assert found.trust == 0.6
+    assert found.blend == Blend(0.6)
     settings = json.loads((trained.output / "config.json").read_text())
     assert settings["config"]["canonical"]["trust"] == 0.6
     data = DataConfig(file=Path(settings["config"]["data"]["file"]), max_length=16)
@@ -330,5 +377,5 @@ def test_a_map_that_is_trusted_alone_is_read_once(tmp_path: Path) -> None:
     model(tokenizer).save_pretrained(tmp_path)
     tokenizer.save_pretrained(tmp_path)
     MAP.save(tmp_path)
-    assert load(tmp_path, device="cpu").trust == 1
+    assert load(tmp_path, device="cpu").blend == Blend()
     assert len(load(tmp_path, device="cpu").readers) == 1

@@ -11,6 +11,8 @@ words there are too many, and they weigh 1 - trust at most. So the answer y stan
     p(y | form) - p(z | form) > (1 - trust) / trust    for every form and every other class z,
 
 and is surely lost where some form has it the other way round. The bound is 0 with a trust of 1.
+Where the canonical form gives way, it must be sure of y as well, p(y | form) > 1 / (2 trust), from
+which the bound follows.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -29,6 +31,7 @@ from holdfast.attack.spaces import build_space
 from holdfast.data import Example
 from holdfast.record import Outcome
 from holdfast.text import Words
+from holdfast.text.two_readings import Blend
 from holdfast.victim import LogProbabilities, Opened, Query, Rows, Space, Victim
 
 if TYPE_CHECKING:
@@ -36,7 +39,7 @@ if TYPE_CHECKING:
 
 Certainty = Literal["certain", "broken", "open"]
 """No text changes the answer; one does; or it is not known."""
-MOST = 4096
+MOST = 1024
 """Forms of a text that are read; of one that has more it is not known."""
 _TOGETHER = 32
 
@@ -183,14 +186,17 @@ def _verdicts(
         answers[done] = found
         owed -= len(done)
     of_example = zip(tickets, labels, strict=True)
-    return [certainty(answers[own], label, victim.trust) for own, label in of_example]
+    return [certainty(answers[own], label, victim.blend) for own, label in of_example]
 
 
-def certainty(answers: LogProbabilities, label: int, trust: float) -> Certainty:
+def certainty(answers: LogProbabilities, label: int, blend: Blend) -> Certainty:
     """Return what the answers on the forms of a text say of all texts that have one of them."""
+    own = np.exp(answers[:, label])
     others = np.exp(np.delete(answers, label, axis=1)).max(axis=1)
-    ahead = np.exp(answers[:, label]) - others
-    bound = (1 - trust) / trust
-    if (ahead > bound).all():
+    bound = (1 - blend.trust) / blend.trust
+    right, wrong = own - others > bound, others - own > bound
+    if blend.gives_way:
+        right, wrong = own > blend.sure, others > blend.sure
+    if right.all():
         return "certain"
-    return "broken" if (ahead < -bound).any() else "open"
+    return "broken" if wrong.any() else "open"

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from tqdm import tqdm
 
@@ -96,7 +97,7 @@ def run(argv: Sequence[str]) -> None:
     else:
         print(shown(list(answers)))
     if otherwise := encoder.wording.read_otherwise(texts):
-        print(f"note: {told(otherwise, encoder.wording.trust)}", file=sys.stderr)
+        print(f"note: {told(otherwise, encoder.wording.blend.trust)}", file=sys.stderr)
 
 
 def told(otherwise: Counter[tuple[str, str]], trust: float = 1.0) -> str:
@@ -195,11 +196,11 @@ def predict(
         for start in range(0, len(texts), batch_size):
             batch = texts[start : start + batch_size]
             with torch.no_grad():
-                read = [model(**inputs).logits.float().softmax(-1) for inputs in encoder(batch)]
-            # the weight of a second reading is 0 where there is none
-            answers = encoder.wording.trust * read[0] + (1 - encoder.wording.trust) * read[-1]
+                logits = [model(**inputs).logits.double() for inputs in encoder(batch)]
+            read = [of.log_softmax(-1).cpu().numpy() for of in logits]
+            answers = read[0] if len(read) == 1 else encoder.wording.blend(*read)
             bar.update(len(batch))
-            for text, row in zip(batch, answers.tolist(), strict=True):
+            for text, row in zip(batch, np.exp(answers).tolist(), strict=True):
                 best = max(range(len(row)), key=row.__getitem__)
                 probabilities = dict(zip(labels, row, strict=True))
                 answer = {"texts": list(text), "label": labels[best], "probability": row[best]}

@@ -158,7 +158,7 @@ def _blind_spots(victim: ModelVictim, attacked: _Attacked) -> Iterator[str]:
         yield (
             f"In {whole} of {len(texts)} texts words share tokens: no gradient was followed there."
         )
-    if victim.trust < 1:
+    if victim.blend.trust < 1:
         yield (
             "Texts are read twice, rewritten word by word and in their own words. HotFlip followed "
             "the gradient of the answer that comes out of both; the ascent in the hull climbed in "

@@ -20,11 +20,12 @@ from holdfast.text.lexicon import Lexicon
 from holdfast.text.neighbourhoods import most_frequent_neighbours
 from holdfast.text.spelling import Spelling, spelling_of
 from holdfast.text.told_apart import Apart, never_apart
+from holdfast.text.two_readings import Blend
 from holdfast.text.words import Words, like, split_words
 
 FILE_NAME = "canonical.json"
 # an older version must not read on without the spelling, or without the second reading
-FORMAT, WITH_SPELLING, READ_TWICE = 1, 2, 3
+FORMAT, WITH_SPELLING, READ_TWICE, GIVES_WAY = 1, 2, 3, 4
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,9 @@ class Canonical:
     twice, in training and in use, and what the rewriting loses can be made up for. An answer that
     the canonical text gives a probability above 1 / (2 trust) cannot be changed by words that leave
     this text as it is."""
+    gives_way: bool = False
+    """Whether the canonical text has that weight only where it gives some answer a probability
+    above 1 / (2 trust), and the text's own words have it elsewhere."""
     lexicon: Path | None = None
     """JSON file {word: [substitutes]}; none: the cached lexicon, or one built from WordNet. The
     spelling alone needs none."""
@@ -75,6 +79,11 @@ class Canonical:
                 "rewritten (0 rounds); leave that out, or give 1 round or more."
             )
         _check_trust(self.trust)
+        if self.gives_way and self.trust == 1:
+            raise InputError(
+                "The canonical text was to give way to the text's own words, which are not read "
+                "(canonical.trust is 1); give a trust below 1, such as 0.65."
+            )
         if self.rounds == 0 and self.trust < 1:
             raise InputError(
                 "Texts were to be read twice (canonical.trust below 1), and no word is to be "
@@ -162,6 +171,13 @@ class CanonicalMap:
     """How words that nobody knows are corrected; none: they stay."""
     trust: float = 1.0
     """Weight of the answer on the canonical text, beside the one on the text's own words."""
+    gives_way: bool = False
+    """Whether it has that weight only where it is sure."""
+
+    @property
+    def blend(self) -> Blend:
+        """How its answer and the one on the text's own words become one."""
+        return Blend(self.trust, self.gives_way)
 
     @classmethod
     def fit(
@@ -176,6 +192,7 @@ class CanonicalMap:
         frequent: float | None = None,
         groups: float | None = None,
         trust: float = 1.0,
+        gives_way: bool = False,
     ) -> "CanonicalMap":
         """Count the words of the training texts and choose the word for each neighbourhood.
 
@@ -195,11 +212,12 @@ class CanonicalMap:
         )
         changed = {word: target for word, target in sorted(chosen.items()) if word != target}
         words = spelling_of(counts, chain(neighbourhoods, known)) if spelling else None
-        return cls(changed, lexicon.sha256, rounds, words, trust)
+        return cls(changed, lexicon.sha256, rounds, words, trust, gives_way)
 
     def own_words(self) -> "CanonicalMap | None":
         """Return what is done to a text that keeps its own words; None: nothing."""
-        return None if self.spelling is None else replace(self, mapping={}, rounds=0, trust=1.0)
+        own = replace(self, mapping={}, rounds=0, trust=1.0, gives_way=False)
+        return None if self.spelling is None else own
 
     def target(self, word: str) -> str | None:
         """Return how a word in lower case is written; none: as it is."""
@@ -230,17 +248,20 @@ class CanonicalMap:
         form = FORMAT if self.spelling is None else WITH_SPELLING
         if self.trust < 1:
             content["trust"], form = self.trust, READ_TWICE
+        if self.gives_way:
+            content["gives_way"], form = True, GIVES_WAY
         write_note(folder / FILE_NAME, form, content, indent=1)
 
     @classmethod
     def load(cls, folder: Path) -> "CanonicalMap | None":
         """Return the map of a checkpoint; None when its texts are read as they are."""
         file, otherwise = folder / FILE_NAME, "does not say how words are written"
-        content = read_note(file, FORMAT, otherwise, also=(WITH_SPELLING, READ_TWICE))
+        content = read_note(file, FORMAT, otherwise, also=(WITH_SPELLING, READ_TWICE, GIVES_WAY))
         if content is None:
             return None
         mapping, rounds = content.get("mapping"), content.get("rounds")
-        trust = content.get("trust", None if content["format"] == READ_TWICE else 1.0)
+        twice, way = content["format"] >= READ_TWICE, content["format"] == GIVES_WAY
+        trust = content.get("trust", None if twice else 1.0)
         if (
             not (isinstance(mapping, dict) and isinstance(rounds, int))
             or not all(isinstance(target, str) for target in mapping.values())
@@ -258,7 +279,7 @@ class CanonicalMap:
                     f"{file} does not say which words are known; save the model again."
                 )
             words = spelling_of(counts, ())
-        return cls(mapping, str(content.get("lexicon_sha256")), rounds, words, trust)
+        return cls(mapping, str(content.get("lexicon_sha256")), rounds, words, trust, way)
 
 
 def _check_trust(trust: float) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from holdfast.text.canonical import CanonicalMap
 from holdfast.text.lexicon import Lexicon
 from holdfast.text.settings import TextSettings
+from holdfast.text.two_readings import Blend
 from holdfast.text.word_level import WordLevelReader
 
 if TYPE_CHECKING:
@@ -56,9 +57,9 @@ class Wording:
         return self.reword(texts), own.reword(texts)
 
     @property
-    def trust(self) -> float:
-        """Weight of the answer on the first reading."""
-        return 1.0 if self.canonical is None else self.canonical.trust
+    def blend(self) -> Blend:
+        """How the answers on the readings become one."""
+        return Blend() if self.canonical is None else self.canonical.blend
 
     def read_otherwise(self, texts: Iterable[Texts]) -> Counter[tuple[str, str]]:
         """Count the words that the model is given as other words."""

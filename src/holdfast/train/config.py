@@ -14,6 +14,7 @@ from holdfast.implicit.spec import Connection
 from holdfast.objectives import AnyObjective, Standard
 from holdfast.text.canonical import Canonical
 from holdfast.text.substitutions import Substitutions
+from holdfast.text.two_readings import Blend
 
 
 def _require(holds: bool, name: str, expected: str) -> None:
@@ -159,14 +160,15 @@ class TrainConfig:
         return "hull_accuracy" if self.objective.substitutes else "loss"
 
     @property
-    def trust(self) -> float:
-        """Weight of the answer on canonical text; 1 where texts are read once."""
-        return 1.0 if self.canonical is None else self.canonical.trust
+    def blend(self) -> Blend:
+        """How the answers on the readings of a text become one."""
+        how = self.canonical
+        return Blend() if how is None else Blend(how.trust, how.gives_way)
 
     @property
     def readings(self) -> int:
         """How often each text is read."""
-        return 1 if self.trust == 1 else 2
+        return 1 if self.blend.trust == 1 else 2
 
     @property
     def needs_substitutes(self) -> bool:

@@ -173,7 +173,7 @@ def _trainer(
         eval_dataset=parts.datasets["validation"],
         data_collator=parts.collate,
         processing_class=classifier.tokenizer,
-        compute_metrics=metrics_of(config.trust),
+        compute_metrics=metrics_of(config.blend),
         preprocess_logits_for_metrics=_first,
         callbacks=[callback for callback in callbacks if callback is not None],
         row_names=[example.id for example in train.examples],

@@ -6,21 +6,21 @@ import numpy as np
 from numpy.typing import NDArray
 from transformers.trainer_utils import EvalPrediction
 
-from holdfast.text.two_readings import blended
+from holdfast.text.two_readings import Blend
 
 Metrics = Callable[[EvalPrediction], dict[str, float]]
 
 
-def metrics_of(trust: float) -> Metrics:
+def metrics_of(blend: Blend) -> Metrics:
     """Return what measures a model; trusted less than wholly, its rows are of two readings."""
-    if trust == 1:
+    if blend.trust == 1:
         return loss_and_accuracy
 
     def of_both(prediction: EvalPrediction) -> dict[str, float]:
         logits = np.asarray(prediction.predictions).astype(np.float64)
         known = logits - _log_sum_exp(logits)[:, None]
         half = len(known) // 2
-        mixed = blended(known[:half], known[half:], trust)
+        mixed = blend(known[:half], known[half:])
         return loss_and_accuracy(EvalPrediction(mixed, np.asarray(prediction.label_ids)[:half]))
 
     return of_both

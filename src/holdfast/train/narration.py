@@ -64,8 +64,9 @@ def tell_objective(config: TrainConfig, parts: EncodedParts, wording: Wording) -
         _log.info("batches: %s", balanced.describe())
     if wording.canonical is not None and wording.canonical.rounds:
         _log.info("canonical text: %d words have another form", len(wording.canonical.mapping))
-        if wording.trust < 1:
-            _log.info("texts are read twice: that form has a weight of %g", wording.trust)
+        if (blend := wording.blend).trust < 1:
+            where = f" where it gives more than {blend.sure:.2f}" if blend.gives_way else ""
+            _log.info("texts are read twice: that form has a weight of %g%s", blend.trust, where)
     _log.info("kept: the checkpoint with the best validation %s", config.selected_by)
 
 

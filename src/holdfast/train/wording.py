@@ -39,6 +39,7 @@ def wording_of(
         frequent=how.frequent,
         groups=how.groups,
         trust=how.trust,
+        gives_way=how.gives_way,
     )
     return Wording(settings, made)
 

@@ -17,7 +17,7 @@ from holdfast.implicit import Connected, connected
 from holdfast.implicit.layers import positions
 from holdfast.record import encode as plain_values
 from holdfast.text import CanonicalMap, Words
-from holdfast.text.two_readings import blended
+from holdfast.text.two_readings import Blend
 from holdfast.victim.distant import DistantSession, DistantVictim, Receive, Send
 from holdfast.victim.lanes import Batch, Lanes, Shape
 from holdfast.victim.model_session import ModelSession, token_rows
@@ -82,9 +82,9 @@ class ModelVictim:
         self._recordings: _Recordings | None = None
         pieces = (WordLevel if word_level else Pieces)(self.tokenizer, self.max_length)
         self.reader = Reader(pieces, canonical, self.max_length)
-        self.trust = 1.0 if canonical is None else canonical.trust
+        self.blend = Blend() if canonical is None else canonical.blend
         self._twice: TwoReadings | None = None
-        if canonical is not None and self.trust < 1:
+        if canonical is not None and self.blend.trust < 1:
             own = Reader(pieces, canonical.own_words(), self.max_length)
             self._twice = TwoReadings(self.reader, own)
 
@@ -121,8 +121,11 @@ class ModelVictim:
 
     def _wording(self) -> Any:
         told = plain_values(self.canonical)
-        if self.canonical is not None and self.trust == 1:
-            del told["trust"]  # models had their fingerprints before there was a second reading
+        # models had their fingerprints before there was a second reading, or one that leads
+        if self.canonical is not None and self.blend.trust == 1:
+            del told["trust"]
+        if self.canonical is not None and not self.blend.gives_way:
+            del told["gives_way"]
         return told
 
     def read(self, texts: Sequence[tuple[Words, ...]]) -> Sequence[Reading]:
@@ -151,7 +154,7 @@ class ModelVictim:
     def joined(self, session: ModelSession | DistantSession) -> Session:
         """Return a session that answers once for all readings of a query."""
         twice = self._twice
-        return session if twice is None else JoinedSession(session, twice, self.trust)
+        return session if twice is None else JoinedSession(session, twice, self.blend)
 
     def session(self) -> Session:
         """Return a new queue for queries."""
@@ -166,7 +169,7 @@ class ModelVictim:
         answers = self.score_reading(self.reader, texts)
         if self._twice is None:
             return answers
-        return blended(answers, self.score_reading(self._twice.own, texts), self.trust)
+        return self.blend(answers, self.score_reading(self._twice.own, texts))
 
     def score_reading(self, reader: Reader, texts: Sequence[tuple[str, ...]]) -> LogProbabilities:
         """Answer for whole texts in one reading, as if there were no other."""

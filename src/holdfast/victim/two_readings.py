@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.text import Words
-from holdfast.text.two_readings import blended
+from holdfast.text.two_readings import Blend
 from holdfast.victim.keys import row_keys
 from holdfast.victim.model_session import TokenRows, encode
 from holdfast.victim.reader import Reader
@@ -103,8 +103,8 @@ class JoinedSession:
     Many queries of an attack are one text in canonical form: that is run once.
     """
 
-    def __init__(self, session: RowSession, readings: TwoReadings, trust: float) -> None:
-        self._session, self._readings, self._trust = session, readings, trust
+    def __init__(self, session: RowSession, readings: TwoReadings, blend: Blend) -> None:
+        self._session, self._readings, self._blend = session, readings, blend
         self._known: WeakKeyDictionary[OpenedTwice, _Canonical] = WeakKeyDictionary()
         self._leading: _Asked = {}
         self._own: _Asked = {}
@@ -144,7 +144,7 @@ class JoinedSession:
         while not whole:  # their other halves are under way
             whole = list(self._join(*self._session.take()))
         tickets, canonical, own = zip(*whole, strict=True)
-        mixed = blended(np.array(canonical), np.array(own), self._trust)
+        mixed = self._blend(np.array(canonical), np.array(own))
         return np.array(tickets, dtype=np.int64), np.round(mixed, DECIMALS)
 
     def _join(

@@ -106,12 +106,13 @@ def _shares(looks: Sequence[Look]) -> list[float]:
     assert isinstance(victim, ModelVictim)
     texts = [look.space.spelt(look.row) for look in looks]
     one, other = (victim.score_reading(reader, texts) for reader in victim.readers)
+    weights = victim.blend.weights(one).tolist()
     shares = []
-    for look, of_one, of_other in zip(looks, one, other, strict=True):
+    for look, of_one, of_other, weight in zip(looks, one, other, weights, strict=True):
         goal = look.goal
         at = goal.target if isinstance(goal, Targeted) else look.label
         # t p / (t p + (1 - t) q), from logarithms
-        less = of_other[at] - of_one[at] + math.log1p(-victim.trust) - math.log(victim.trust)
+        less = of_other[at] - of_one[at] + math.log1p(-weight) - math.log(weight)
         shares.append(1 / (1 + math.exp(min(less, 700.0))))
     return shares
 
