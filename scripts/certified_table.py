@@ -10,13 +10,14 @@ CERTIFIED = "certified_accuracy"
 
 def certified_table(records: Iterable[RunRecord], names: Mapping[str, str]) -> Iterator[str]:
     """Yield the lines; `names` is what the tables call an attack."""
-    proved: dict[tuple[str, str], list[RunRecord]] = {}
+    proved: dict[tuple[str, str, str], list[RunRecord]] = {}
     for record in records:
         if record.metric(CERTIFIED) is not None:
-            proved.setdefault((record.model, str(record.attack)), []).append(record)
+            subject = record.model, record.task, str(record.attack)
+            proved.setdefault(subject, []).append(record)
     yield "|  | against | seeds | clean | left | certified | 95 % interval |"
     yield "| --- | --- | ---: | ---: | ---: | ---: | ---: |"
-    for (model, attack), own in proved.items():
+    for (model, _, attack), own in proved.items():
         found = pool(own, CERTIFIED)
         assert found is not None
         before = (_mean(own, name) for name in ("accuracy", "accuracy_under_attack"))

@@ -12,6 +12,7 @@ from attack_tiny import labelled, sentences, victim
 from holdfast.attack import (
     Neighbours,
     ScoreDecrease,
+    Targeted,
     attack_to_file,
     read_outcomes,
     recipes,
@@ -27,7 +28,7 @@ from holdfast.data import Example
 from holdfast.errors import InputError, RunFailed
 from holdfast.evaluate import record_of_outcomes
 from holdfast.record import OutcomesFile
-from holdfast.text import CanonicalMap, Words
+from holdfast.text import CanonicalMap, Words, lexicon_of
 from holdfast.text.two_readings import Blend
 from holdfast.victim import ModelVictim
 
@@ -97,7 +98,7 @@ def test_all_forms_are_there_once() -> None:
     words = (Words.of("good film"),)
     space = build_space(ATTACK, words, [2])
     forms = Forms.of(space, found.reader.open(found.reader.read([words]), [space])[0])
-    assert len({tuple(row) for row in forms.all().tolist()}) == len(forms) == 16
+    assert len({tuple(row) for row in forms.all().tolist()}) == forms.count == 16
     assert len(forms.near()) == 7
 
 
@@ -108,6 +109,57 @@ def test_more_forms_than_may_be_read_leave_it_open() -> None:
     assert "open" not in whole
     assert "open" in few
     assert all(less in ("open", more) for less, more in zip(few, whole, strict=True))
+
+
+def all_agree(found: ModelVictim, attack: Attack, example: Example) -> None:
+    """What is certain stands in every text there is; all texts move."""
+    words = tuple(map(Words.of, example.texts))
+    space = build_space(attack, words, found.read([words])[0].visible)
+    rows = product(*(range(size) for size in space.sizes))
+    texts = [space.spelt(np.array(row, dtype=np.int16)) for row in rows]
+    wrong = (found.score(texts).argmax(axis=1) != example.label).any()
+    (proof,) = certify(attack, found, [example])
+    assert (proof.verdict == "certain") <= (not wrong)
+    if found.blend.trust == 1:
+        assert proof.verdict == ("broken" if wrong else "certain")
+
+
+LONGER = CanonicalMap({"film": "cinematograph", "great": "good"}, "", 1)
+"""Of many pieces, so that texts are cut, and where depends on their words."""
+
+
+@pytest.mark.parametrize("canonical", [LONGER, ONE_WORD, replace(LONGER, trust=0.7)])
+@pytest.mark.parametrize("length", [8, 12])
+def test_texts_that_are_cut_are_proved_as_they_are_read(
+    canonical: CanonicalMap, length: int
+) -> None:
+    found = victim(kinds.wordpiece(), canonical=canonical, max_length=length)
+    for text in ("a film was good, the movie bad", "movie movie film good", "bad film good film"):
+        label = int(found.score([(text,)]).argmax())
+        all_agree(found, ATTACK, Example(text, (text,), label))
+
+
+def test_both_texts_of_a_pair_may_move() -> None:
+    found = victim(kinds.wordpiece(), canonical=ONE_WORD)
+    both = replace(ATTACK, moving=(0, -1))
+    for pair in (("the film", "was good"), ("a bad movie", "good film")):
+        all_agree(found, both, Example("pair", pair, int(found.score([pair]).argmax())))
+
+
+def test_words_that_are_misspelt_and_mended_are_one_form() -> None:
+    spelt = CanonicalMap.fit(["a wonderful film"] * 3, kinds.LEXICON, rounds=1, spelling=True)
+    found = victim(kinds.wordpiece(), canonical=spelt)
+    slips = Attack("slips", PWWS(), Neighbours(lexicon_of({"wonderful": ["wonderfl"]}, "here")))
+    text = ("a wonderful film",)
+    all_agree(found, slips, Example("one", text, int(found.score([text]).argmax())))
+
+
+def test_a_text_of_more_forms_than_can_be_counted_stays_open() -> None:
+    found = victim(kinds.wordpiece(), canonical=ONE_WORD, max_length=64)
+    text = ("bad " * 40 + "good " * 40,)
+    example = Example("long", text, int(found.score([text]).argmax()))
+    (proof,) = certify(ATTACK, found, [example])
+    assert (proof.verdict, proof.texts) == ("open", 0)
 
 
 def test_nothing_is_asked_of_no_examples() -> None:
@@ -121,7 +173,7 @@ def test_a_premise_that_may_not_change_has_one_form() -> None:
     label = int(found.score([pair]).argmax())
     example = Example("pair", pair, label)
     (proof,) = certify(recipes.pwws_rift(kinds.LEXICON), found, [example])
-    assert proof == Proof("certain", texts=1, words=2, changeable=1)
+    assert proof == Proof("certain", texts=3, words=2, changeable=1)  # the one form, thrice
 
 
 # In an attack -------------------------------------------------------------------------------------
@@ -160,6 +212,15 @@ def test_a_text_without_a_word_that_may_change_is_untouched() -> None:
     assert outcome.status == "untouched"
 
 
+def test_a_proof_may_read_more_than_a_search_may_ask() -> None:
+    found = victim(kinds.wordpiece(), canonical=ONE_WORD)
+    few = replace(ATTACK, max_queries=1)
+    examples = labelled(found, sentences(12))
+    outcomes = list(run_attack(few, found, examples, seed=0, certify=True))
+    assert max(o.queries for o in outcomes if o.status == "certain") > 1
+    verify(few, found, outcomes, examples)
+
+
 def test_a_claim_that_is_not_so_is_refused() -> None:
     """A proof is tried with texts drawn at random, as whole texts."""
     found = victim(kinds.wordpiece(), canonical=ONE_WORD)
@@ -183,6 +244,7 @@ def test_nothing_is_proved_where_nothing_can_be() -> None:
     rewriting = victim(kinds.wordpiece(), canonical=ONE_WORD)
     assert provable(ATTACK, rewriting) is rewriting
     assert provable(ATTACK, victim(kinds.wordpiece())) is None  # reads every word as it is
+    assert provable(replace(ATTACK, goal=Targeted(0)), rewriting) is None  # another question
     lower = replace(ATTACK, goal=ScoreDecrease(0.5))
     assert provable(lower, rewriting) is None  # after a probability, not after the answer
     examples = labelled(rewriting, sentences(6))

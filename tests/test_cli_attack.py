@@ -227,7 +227,7 @@ def test_the_canonical_form_of_a_checkpoint_is_attacked_with_it(folder: Path, ca
     searched, proved = found
     # the text, and with either word hidden: all else is the same to the model
     assert (searched["status"], searched["forwards"]) == ("failed", 3)
-    assert (proved["status"], proved["forwards"]) == ("certain", 1)
+    assert (proved["status"], proved["forwards"]) == ("certain", 3)
 
 
 @pytest.mark.parametrize(

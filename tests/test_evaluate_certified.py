@@ -70,7 +70,7 @@ def test_of_a_model_that_reads_every_word_nothing_is_said(ground: Path, tmp_path
     assert found["pwws_rift"].metric("certified_accuracy") is None
 
 
-def test_a_record_from_before_there_were_proofs_is_run_again_without(ground: Path) -> None:
+def test_a_record_from_before_there_were_proofs_asks_for_none() -> None:
     cell = {
         "type": "AttackCell",
         "checkpoint": {"type": "Checkpoint", "name": "a", "folder": "b", "seed": 0},

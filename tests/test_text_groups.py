@@ -92,3 +92,5 @@ def test_groups_that_hide_nothing_are_refused(groups: float) -> None:
 def test_groups_take_the_place_of_other_ways(other: dict[str, float]) -> None:
     with pytest.raises(InputError, match="leave those out"):
         Canonical(groups=0.08, **other)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="leave those out"):
+        CanonicalMap.fit([], lexicon_of(NEIGHBOURS, "here"), groups=0.08, frequent=0.01)

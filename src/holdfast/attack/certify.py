@@ -12,7 +12,8 @@ words there are too many, and they weigh 1 - trust at most. So the answer y stan
 
 and is surely lost where some form has it the other way round. The bound is 0 with a trust of 1.
 Where the canonical form gives way, it must be sure of y as well, p(y | form) > 1 / (2 trust), from
-which the bound follows.
+which the bound follows. What is proved is proved of the model as it runs here: in another precision
+or on another device the last digits of its answers are others.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -26,7 +27,7 @@ from numpy.typing import NDArray
 
 from holdfast.attack.core import Attack
 from holdfast.attack.flight import rounded
-from holdfast.attack.goal import ScoreDecrease
+from holdfast.attack.goal import Untargeted
 from holdfast.attack.spaces import build_space
 from holdfast.data import Example
 from holdfast.record import Outcome
@@ -72,11 +73,12 @@ def certify(
 def provable(attack: Attack, victim: Victim) -> "ModelVictim | None":
     """Return the victim if something can be proved of it: it must be given words as other words.
 
-    Of an attack that is after a lower probability nothing is proved: the answer need not change.
+    Of an attack that is after a class or a lower probability nothing is: what is proved is that
+    the answer stays.
     """
     from holdfast.victim import ModelVictim
 
-    if isinstance(attack.goal, ScoreDecrease) or not isinstance(victim, ModelVictim):
+    if not isinstance(attack.goal, Untargeted) or not isinstance(victim, ModelVictim):
         return None
     return victim if victim.canonical is not None else None
 
@@ -89,18 +91,22 @@ def certain_first(
 ) -> Iterator[Outcome]:
     """Yield the outcomes of what is certain as it is found, then those of a search of the rest."""
     left: list[Example] = []
-    for example, proof in zip(examples, certify(attack, victim, examples), strict=True):
-        if proof.verdict == "certain" and proof.changeable:
-            yield _outcome(victim, example, proof)
-        else:
-            left.append(example)
+    for at in range(0, len(examples), _TOGETHER):
+        block = examples[at : at + _TOGETHER]
+        answers = victim.score([example.texts for example in block])
+        proofs = certify(attack, victim, block)
+        for example, proof, answer in zip(block, proofs, answers, strict=True):
+            proved = proof.verdict == "certain" and proof.changeable
+            if proved and np.isfinite(answer).all() and answer.argmax() == example.label:
+                yield _outcome(example, proof, answer)
+            else:
+                left.append(example)
     yield from search(iter(left))
 
 
-def _outcome(victim: "ModelVictim", example: Example, proof: Proof) -> Outcome:
-    answer = victim.score([example.texts])[0]
+def _outcome(example: Example, proof: Proof, answer: NDArray[np.float64]) -> Outcome:
     return Outcome(
-        *(example.id, example.texts, example.label, "certain", int(answer.argmax())),
+        *(example.id, example.texts, example.label, "certain", example.label),
         probabilities=rounded(answer.tolist()),
         words=proof.words,
         queries=proof.texts,
@@ -124,8 +130,14 @@ class Forms:
         first = (np.unique(keys[:size], return_index=True)[1] for keys, size in of_place)
         return cls(space, opened, tuple(map(np.sort, first)))
 
-    def __len__(self) -> int:
+    @property
+    def count(self) -> int:
+        """How many there are, which may be more than any list could hold."""
         return prod(map(len, self.choices))
+
+    def original(self) -> Rows:
+        """Return the text as it is."""
+        return self.space.original()[None]
 
     def near(self) -> Rows:
         """Return the original and those that differ from it in one place."""
@@ -137,30 +149,30 @@ class Forms:
 
     def all(self) -> Rows:
         """Return all of them."""
-        rows = np.zeros((len(self), len(self.choices)), dtype=np.int16)
-        repeat = len(self)
+        count = repeat = self.count
+        rows = np.zeros((count, len(self.choices)), dtype=np.int16)
         for at, choices in enumerate(self.choices):
             repeat //= len(choices)
-            rows[:, at] = np.resize(np.repeat(choices, repeat), len(self))
+            rows[:, at] = np.resize(np.repeat(choices, repeat), count)
         return rows
 
 
 def _certify_block(
     attack: Attack, victim: "ModelVictim", examples: Sequence[Example], most: int
 ) -> Iterator[Proof]:
-    labels = [example.label for example in examples]
     forms = _forms(attack, victim, examples)
-    # most of what is not certain is seen not to be from one word, before many texts are read
-    near = [of.near() for of in forms]
-    found = _verdicts(victim, forms, near, labels)
-    left = [at for at, of in enumerate(forms) if found[at] == "certain" and len(of) <= most]
-    whole = [forms[at].all() for at in left]
-    settled = _verdicts(victim, [forms[at] for at in left], whole, [labels[at] for at in left])
-    known = dict(zip(left, settled, strict=True))
-    for at, of in enumerate(forms):
-        verdict = known.get(at, "open" if found[at] == "certain" else found[at])
-        read = len(of) if at in known else len(near[at])
-        yield Proof(verdict, read, len(of.space), len(of.space.changeable))
+    found: list[Certainty] = ["open"] * len(forms)
+    read, left = [0] * len(forms), [at for at, of in enumerate(forms) if of.count <= most]
+    # most of what is not certain is seen not to be from a few texts, before many are read
+    for some in (Forms.original, Forms.near, Forms.all):
+        rows = [some(forms[at]) for at in left]
+        labels = [examples[at].label for at in left]
+        verdicts = _verdicts(victim, [forms[at] for at in left], rows, labels)
+        for at, asked, verdict in zip(left, rows, verdicts, strict=True):
+            found[at], read[at] = verdict, read[at] + len(asked)
+        left = [at for at in left if found[at] == "certain"]
+    for of, verdict, texts in zip(forms, found, read, strict=True):
+        yield Proof(verdict, texts, len(of.space), len(of.space.changeable))
 
 
 def _forms(attack: Attack, victim: "ModelVictim", examples: Sequence[Example]) -> list[Forms]:

@@ -128,8 +128,8 @@ def _require_header(path: Path, header: dict[str, Any]) -> None:
         found = None
     if found != json.loads(json.dumps(header)):
         raise InputError(
-            f"{path} holds something else than this attack with this victim, data and seed; choose "
-            "another output, or remove it."
+            f"{path} holds something else than this attack with this victim, data and seed, proofs "
+            "where these are asked for (certify); choose another output, or remove it."
         )
 
 

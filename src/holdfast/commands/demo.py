@@ -56,7 +56,7 @@ VARIANTS = {
     "implicit": Variant(IMPLICIT, Standard()),
     "rift": Variant(None, RIFT),
     "rift-implicit": Variant(IMPLICIT, RIFT),
-    "canonical": Variant(None, Standard(), Canonical(rounds=2)),
+    "canonical": Variant(None, Standard(), Canonical(groups=0.08)),
 }
 
 # One epoch in small batches: on a CPU a sentence costs the same in any batch, so these are all the

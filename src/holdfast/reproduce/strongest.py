@@ -55,23 +55,19 @@ class Candidate:
     """Whether IM-BERT's connection, as printed, is on the last quarter of the layers."""
 
 
-_GROUPS = (0.15, 0.08, 0.05)
 _LESS = {
     "frequent 5": Candidate(frequent=5 / 10_000),
     "frequent 2": Candidate(frequent=2 / 10_000),
-    **{f"groups {worth:g}": Candidate(groups=worth) for worth in _GROUPS},
-    **{
-        f"groups {worth:g} trust {trust:g}": Candidate(groups=worth, trust=trust)
-        for worth in (0.15, 0.08)
-        for trust in (0.55, 0.6)
-    },
-    **{
-        f"groups {worth:g} gives way {trust:g}": Candidate(
-            groups=worth, trust=trust, gives_way=True
-        )
-        for worth in _GROUPS
-        for trust in (0.6, 0.65, 0.7)
-    },
+    "groups 0.15": Candidate(groups=0.15),
+    "groups 0.08": Candidate(groups=0.08),
+    "groups 0.05": Candidate(groups=0.05),
+    "groups 0.15 trust 0.55": Candidate(groups=0.15, trust=0.55),
+    "groups 0.15 trust 0.6": Candidate(groups=0.15, trust=0.6),
+    "groups 0.08 trust 0.55": Candidate(groups=0.08, trust=0.55),
+    "groups 0.08 trust 0.6": Candidate(groups=0.08, trust=0.6),
+    "groups 0.15 gives way 0.6": Candidate(groups=0.15, trust=0.6, gives_way=True),
+    "groups 0.15 gives way 0.7": Candidate(groups=0.15, trust=0.7, gives_way=True),
+    "groups 0.08 gives way 0.65": Candidate(groups=0.08, trust=0.65, gives_way=True),
     "trust 0.55": Candidate(trust=0.55),
     "trust 0.6": Candidate(trust=0.6),
     "trust 0.7": Candidate(trust=0.7),

@@ -203,6 +203,10 @@ class CanonicalMap:
         With `groups` these take the place of neighbourhoods (`holdfast.text.groups`).
         """
         _check_rounds(rounds)
+        if groups is not None and not (apart is never_apart and frequent is None):
+            raise InputError(
+                "Groups of words know neither `apart` nor `frequent`; leave those out."
+            )
         counts = Counter(word.text.lower() for text in texts for word in split_words(text))
         neighbourhoods = lexicon.symmetric().neighbours
         chosen = (
@@ -260,12 +264,12 @@ class CanonicalMap:
         if content is None:
             return None
         mapping, rounds = content.get("mapping"), content.get("rounds")
-        twice, way = content["format"] >= READ_TWICE, content["format"] == GIVES_WAY
-        trust = content.get("trust", None if twice else 1.0)
+        trust = content.get("trust", None if content["format"] >= READ_TWICE else 1.0)
+        way = content.get("gives_way", False)
         if (
             not (isinstance(mapping, dict) and isinstance(rounds, int))
             or not all(isinstance(target, str) for target in mapping.values())
-            or not isinstance(trust, float)
+            or not (isinstance(trust, float) and isinstance(way, bool))
         ):
             raise InputError(f"{file} {otherwise}; save the model again.")
         try:
