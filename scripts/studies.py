@@ -133,6 +133,13 @@ BASE = {
             Study(f"search-{task}", ("strongest",), cut(**budget), (task,), development=True)
             for task, budget in STRONGEST.items()
         ),
+        Study(
+            "search-snli-second",  # all validation pairs, where the first had another file of them
+            ("strongest",),
+            cut(**STRONGEST["snli"]),
+            ("snli",),
+            development=True,
+        ),
         *(
             Study(f"strongest-{task}", ("strongest",), cut(checks=True, **budget), (task,))
             for task, budget in STRONGEST.items()
