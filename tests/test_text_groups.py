@@ -88,7 +88,18 @@ def test_groups_that_hide_nothing_are_refused(groups: float) -> None:
         Canonical(groups=groups)
 
 
-@pytest.mark.parametrize("other", [{"rounds": 0}, {"apart": 1.0}, {"frequent": 0.01}])
+def test_groups_are_made_whatever_the_rounds_are() -> None:
+    """The recipe for one's own file has none, and takes the flag all the same."""
+    made = Canonical(rounds=0, groups=0.08, trust=0.6)
+    assert made.rewrites
+    assert not made.changes_nothing
+    assert not Canonical(rounds=0, spelling=True).rewrites
+    lexicon, texts = lexicon_of(NEIGHBOURS, "here"), ["film " * 8, "movie " * 4, "good good"]
+    none, two = (CanonicalMap.fit(texts, lexicon, n, groups=MOVIE).mapping for n in (0, 2))
+    assert none == two
+
+
+@pytest.mark.parametrize("other", [{"apart": 1.0}, {"frequent": 0.01}])
 def test_groups_take_the_place_of_other_ways(other: dict[str, float]) -> None:
     with pytest.raises(InputError, match="leave those out"):
         Canonical(groups=0.08, **other)  # type: ignore[arg-type]

@@ -7,7 +7,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from holdfast.text.alignment import WordTokens, align
-from holdfast.text.canonical import Canonical, CanonicalMap, CanonicalText
+from holdfast.text.canonical import CanonicalMap, CanonicalText
+from holdfast.text.canonical_settings import Canonical
 from holdfast.text.lexicon import (
     Lexicon,
     cache_folder,

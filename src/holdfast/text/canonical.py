@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from holdfast.errors import InputError
 from holdfast.record import read_note, write_note
+from holdfast.text.canonical_settings import check_rounds, check_trust
 from holdfast.text.groups import grouped
 from holdfast.text.lexicon import Lexicon
 from holdfast.text.neighbourhoods import most_frequent_neighbours
@@ -26,87 +27,6 @@ from holdfast.text.words import Words, like, split_words
 FILE_NAME = "canonical.json"
 # an older version must not read on without the spelling, or without the second reading
 FORMAT, WITH_SPELLING, READ_TWICE, GIVES_WAY = 1, 2, 3, 4
-
-
-@dataclass(frozen=True)
-class Canonical:
-    """Write every text in canonical form before it is tokenised, in training and in use."""
-
-    rounds: int = 2
-    """How often a word is replaced by the most frequent of its substitutes; 0: never, so that at
-    most its spelling changes."""
-    spelling: bool = False
-    """Read a word that nobody knows as the known word, one letter away, that was likely meant."""
-    apart: float | None = None
-    """No word becomes one that the training labels tell it apart from by more than this, in log
-    odds; two such words may still meet in a third. None: any word may."""
-    frequent: float | None = None
-    """Words that make up at least this share of the training texts' words stay as they are; none:
-    no word does because of that."""
-    groups: float | None = None
-    """Words are written as the most frequent of their group, not of their neighbours: groups are
-    joined as long as that hides so many exchanges of words for each nat of information it costs
-    (0.05 to 0.2). None: there are no groups, and `rounds` says how far a word goes."""
-    trust: float = 1.0
-    """Weight of the answer on the canonical text, above 0.5 and at most 1; the rest is that of the
-    answer on the text's own words. 1: the canonical text alone is read. Below, texts are read
-    twice, in training and in use, and what the rewriting loses can be made up for. An answer that
-    the canonical text gives a probability above 1 / (2 trust) cannot be changed by words that leave
-    this text as it is."""
-    gives_way: bool = False
-    """Whether the canonical text has that weight only where it gives some answer a probability
-    above 1 / (2 trust), and the text's own words have it elsewhere."""
-    lexicon: Path | None = None
-    """JSON file {word: [substitutes]}; none: the cached lexicon, or one built from WordNet. The
-    spelling alone needs none."""
-
-    def __post_init__(self) -> None:
-        _check_rounds(self.rounds)
-        if self.apart is not None and not self.apart >= 0:
-            raise InputError(
-                f"Words were to be kept apart by log odds of {self.apart}; expected 0 or more."
-            )
-        if self.frequent is not None and not 0 < self.frequent <= 1:
-            raise InputError(
-                f"A word was to be frequent from a share of {self.frequent} on; expected a number "
-                "above 0 and at most 1, such as 0.0005."
-            )
-        if self.groups is not None:
-            self._check_groups()
-        if self.rounds == 0 and not (self.apart is None and self.frequent is None):
-            raise InputError(
-                "Words were to be kept apart, or as they are where frequent, and none is to be "
-                "rewritten (0 rounds); leave that out, or give 1 round or more."
-            )
-        _check_trust(self.trust)
-        if self.gives_way and self.trust == 1:
-            raise InputError(
-                "The canonical text was to give way to the text's own words, which are not read "
-                "(canonical.trust is 1); give a trust below 1, such as 0.65."
-            )
-        if self.rounds == 0 and self.trust < 1:
-            raise InputError(
-                "Texts were to be read twice (canonical.trust below 1), and no word is to be "
-                "rewritten (0 rounds), so that both readings are the same; give "
-                "--canonical.rounds 2, or leave the trust out."
-            )
-
-    def _check_groups(self) -> None:
-        if self.groups is None or not self.groups > 0:
-            raise InputError(
-                f"Groups of words were to hide {self.groups} exchanges for a nat; expected a "
-                "number above 0, such as 0.08."
-            )
-        if self.rounds == 0 or not (self.apart is None and self.frequent is None):
-            raise InputError(
-                "Words were to be written as their group, which goes with neither 0 rounds nor "
-                "`apart` nor `frequent`; leave those out."
-            )
-
-    @property
-    def changes_nothing(self) -> bool:
-        """Whether texts stay as they are."""
-        return self.rounds == 0 and not self.spelling
 
 
 class Span(NamedTuple):
@@ -202,7 +122,7 @@ class CanonicalMap:
         A word does not become one that is `apart` from it, and none that is `frequent` changes.
         With `groups` these take the place of neighbourhoods (`holdfast.text.groups`).
         """
-        _check_rounds(rounds)
+        check_rounds(rounds)
         if groups is not None and not (apart is never_apart and frequent is None):
             raise InputError(
                 "Groups of words know neither `apart` nor `frequent`; leave those out."
@@ -273,7 +193,7 @@ class CanonicalMap:
         ):
             raise InputError(f"{file} {otherwise}; save the model again.")
         try:
-            _check_trust(trust)
+            check_trust(trust)
         except InputError as error:
             raise InputError(f"{file}: {error}") from error
         words, counts = None, content.get("counts")
@@ -284,16 +204,3 @@ class CanonicalMap:
                 )
             words = spelling_of(counts, ())
         return cls(mapping, str(content.get("lexicon_sha256")), rounds, words, trust, way)
-
-
-def _check_trust(trust: float) -> None:
-    if not 0.5 < trust <= 1:
-        raise InputError(
-            f"The canonical text was to be trusted with a weight of {trust}; expected a number "
-            "above 0.5 and at most 1: with 0.5 the text's own words could always outvote it."
-        )
-
-
-def _check_rounds(rounds: int) -> None:
-    if rounds < 0:
-        raise InputError(f"Words were to be rewritten {rounds} times; expected 0 or more.")

@@ -12,7 +12,7 @@ from holdfast.anchors import Mixout, PretrainedDecay, RecAdam
 from holdfast.errors import InputError
 from holdfast.implicit.spec import Connection
 from holdfast.objectives import AnyObjective, Standard
-from holdfast.text.canonical import Canonical
+from holdfast.text.canonical_settings import Canonical
 from holdfast.text.substitutions import Substitutions
 from holdfast.text.two_readings import Blend
 

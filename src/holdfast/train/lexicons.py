@@ -35,7 +35,7 @@ def lexicons_of(config: TrainConfig, given: Lexicon | None = None) -> Lexicons:
 
 def _looks_up(canonical: Canonical) -> bool:
     """Whether the canonical form needs a lexicon that it does not name; its spelling does not."""
-    return canonical.rounds > 0 and canonical.lexicon is None
+    return canonical.rewrites and canonical.lexicon is None
 
 
 def _canonical(canonical: Canonical | None, shared: Lexicon | None) -> Lexicon | None:
@@ -44,4 +44,4 @@ def _canonical(canonical: Canonical | None, shared: Lexicon | None) -> Lexicon |
     if canonical.lexicon is not None:
         return find_lexicon(canonical.lexicon)
     # what the spelling knows must not depend on what the objective substitutes
-    return shared if canonical.rounds else NO_WORDS
+    return shared if canonical.rewrites else NO_WORDS

@@ -62,7 +62,7 @@ def tell_objective(config: TrainConfig, parts: EncodedParts, wording: Wording) -
     if config.objective.class_conditional:
         balanced = ClassBalancedSampler(labels_of(parts.datasets["train"]), config.seed)
         _log.info("batches: %s", balanced.describe())
-    if wording.canonical is not None and wording.canonical.rounds:
+    if wording.canonical is not None and wording.canonical.mapping:
         _log.info("canonical text: %d words have another form", len(wording.canonical.mapping))
         if (blend := wording.blend).trust < 1:
             where = f" where it gives more than {blend.sure:.2f}" if blend.gives_way else ""
