@@ -189,14 +189,9 @@ def _verdicts(
     """Return what the canonical reading of some forms says of each example."""
     ends = np.cumsum([0, *map(len, asked)])
     tickets = [np.arange(*of) for of in pairwise(ends.tolist())]
-    session, owed = victim.queue(), int(ends[-1])
-    answers = np.empty((owed, victim.classes))
-    opened = [of.opened for of in forms]
+    session, opened = victim.queue(), [of.opened for of in forms]
     session.put([Query(*of) for of in zip(opened, asked, tickets, strict=True)])
-    while owed:
-        done, found = session.take()
-        answers[done] = found
-        owed -= len(done)
+    answers = session.take_all(int(ends[-1]), victim.classes)
     of_example = zip(tickets, labels, strict=True)
     return [certainty(answers[own], label, victim.blend) for own, label in of_example]
 

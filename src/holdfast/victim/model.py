@@ -173,18 +173,12 @@ class ModelVictim:
 
     def score_reading(self, reader: Reader, texts: Sequence[tuple[str, ...]]) -> LogProbabilities:
         """Answer for whole texts in one reading, as if there were no other."""
-        answers = np.empty((len(texts), self.classes))
         session, block = self.queue(), 256
         for at in range(0, len(texts), block):
             part = texts[at : at + block]
             tickets = np.arange(at, at + len(part))
             session.put_rows(token_rows(reader.tokenise(part), tickets))
-        owed = len(texts)
-        while owed:
-            tickets, found = session.take()
-            answers[tickets] = found
-            owed -= len(tickets)
-        return answers
+        return session.take_all(len(texts), self.classes)
 
     def run(self, batch: Batch) -> torch.Tensor:
         """Return the log-probabilities of a batch; on a GPU before they are computed."""

@@ -82,6 +82,15 @@ class ModelSession:
             tickets = np.concatenate([rows.tickets for rows in alike])
             self._lanes.put(flat, lengths, tail, tickets)
 
+    def take_all(self, count: int, classes: int) -> LogProbabilities:
+        """Return all answers that are owed, in the order of their tickets, which count from 0."""
+        answers = np.empty((count, classes))
+        while count:
+            tickets, found = self.take()
+            answers[tickets] = found
+            count -= len(tickets)
+        return answers
+
     def take(self) -> tuple[Tickets, LogProbabilities]:
         """Start what is due and return the answers of the batch that was started first."""
         while len(self._running) < IN_THE_AIR and (batch := self._lanes.full()) is not None:
