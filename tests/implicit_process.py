@@ -103,6 +103,7 @@ def main(rank: int, meeting: Path, result: Path) -> None:
             found |= {f"{how}/{name}/{k.removeprefix('module.')}": v for k, v in trained.items()}
     if rank == 0:
         save_file(found, result)
+    distributed.barrier()  # one that leaves while the other still talks can end it
     distributed.destroy_process_group()
 
 
