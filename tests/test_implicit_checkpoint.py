@@ -25,7 +25,7 @@ from holdfast.implicit import (
     save,
 )
 from holdfast.implicit.checkpoint import note_connection, read_connection, write_connection
-from holdfast.solve import Anderson, Broyden, ImplicitFunction
+from holdfast.solve import Anderson, Broyden, Descent, ImplicitFunction, Unrolled
 
 PAST = Path(__file__).parent / "data_files" / "connection-format-1.json"
 INPUTS = batch((7, 12, 4))
@@ -254,3 +254,17 @@ def test_a_model_of_canonical_text_warns_that_texts_must_be_rewritten(tmp_path, 
     (tmp_path / "canonical.json").write_text("{}")
     load(tmp_path)
     assert "canonical text" in caplog.text
+
+
+def test_a_connection_that_differentiates_twice_comes_back(tmp_path: Path) -> None:
+    twice = Connection(solver=Descent(2), gradient=Unrolled(), on_failure="keep")
+    model = classifier("bert", attention="eager")
+    connect(model, twice)
+    save(model, tmp_path)
+    with torch.enable_grad():
+        again = load(tmp_path)
+        assert torch.equal(again.eval()(**INPUTS).logits, model.eval()(**INPUTS).logits)
+        again(**INPUTS, labels=torch.tensor([0, 1, 1])).loss.backward()
+    handle = connected(again)
+    assert handle is not None
+    assert handle.connection == twice

@@ -187,3 +187,22 @@ def test_an_error_inside_a_with_block_removes_the_connection() -> None:
     with pytest.raises(KeyError):
         fail()
     assert traces(model) == []
+
+
+def test_a_model_on_several_devices_is_refused() -> None:
+    model = classifier("bert")
+    model.hf_device_map = {"bert": 0, "classifier": 1}
+    assert_refused(model, recommended, "spread over 2 devices")
+
+
+def test_a_number_is_no_name_of_layers() -> None:
+    assert_refused(classifier("bert"), replace(recommended, layers=2), "The layers are 2; write")
+
+
+def test_numbers_that_are_not_finite_are_not_blamed_on_the_solver() -> None:
+    model = classifier("bert")
+    connect(model, replace(recommended, layers="1", on_failure="raise"))
+    with torch.no_grad():
+        model.bert.encoder.layer[0].output.dense.weight[0, 0] = float("nan")
+        with pytest.raises(RunFailed, match="not finite; look at the weights"):
+            model(**batch((5,)))

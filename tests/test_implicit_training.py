@@ -185,7 +185,7 @@ def test_checkpointing_does_not_make_descent_start_over() -> None:
 def test_checkpointing_does_not_run_the_layer_for_each_product_of_the_adjoint(
     products: int,
 ) -> None:
-    backward = ImplicitFunction(Anderson(max_steps=products, tolerance=0.0))
+    backward = ImplicitFunction(Anderson(max_steps=products, tolerance=0.0), on_failure="keep")
     solver = Anderson(max_steps=4, tolerance=0.0)
     counts = []
     for checkpointed in (False, True):
@@ -372,3 +372,15 @@ def test_no_graph_and_no_warning_without_gradients() -> None:
         warnings.simplefilter("error")
         assert not model(**batch((7, 12, 4))).logits.requires_grad
     assert all(parameter.grad is None for parameter in model.parameters())
+
+
+def test_masks_are_frozen_where_dropout_alone_is_on() -> None:
+    model = classifier("bert").eval()
+    for part in model.modules():  # to sample answers: Monte Carlo dropout
+        part.training = isinstance(part, nn.Dropout)
+    tight = Connection(scheme=Theta(), solver=Anderson(40, 1e-4, memory=6), on_failure="raise")
+    handle = connect(model, tight)
+    with torch.no_grad():
+        one, other = (model(**batch((7, 12, 4))).logits for _ in range(2))
+    assert not torch.equal(one, other)  # dropout is on
+    assert all(reading.converged == 1.0 for reading in handle.readings())

@@ -164,6 +164,16 @@ def test_families(family: str, attention: str) -> None:
     assert found.growth[0].mean[-1] > 0
 
 
+@pytest.mark.parametrize("family", ["gpt2", "llama", "t5"])
+def test_an_unconnected_decoder_is_measured_as_without_a_cache(family: str) -> None:
+    found = []
+    for cached in (True, False):  # a configuration may ask for one, and most of decoders do
+        model = classifier(family, scale=0.5)
+        model.config.use_cache = cached
+        found.append(inspected(model))
+    assert encode(found[0].layers) == encode(found[1].layers)
+
+
 def test_relative_positions_without_a_second_kernel() -> None:
     assert len(inspected(classifier("deberta-v2")).layers) == DEPTH
 

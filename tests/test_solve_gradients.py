@@ -1,13 +1,14 @@
 """The derivative of a solution, three ways: finite differences, unrolled, implicit."""
 
 from collections.abc import Callable
+from contextlib import nullcontext
 
 import pytest
 import torch
 from problems import normal
 from torch import Tensor
 
-from holdfast.errors import InputError
+from holdfast.errors import InputError, RunFailed
 from holdfast.solve import (
     Anderson,
     Broyden,
@@ -197,3 +198,50 @@ def test_a_known_pair_is_no_path_for_gradients_of_an_apart_solve() -> None:
     known = (start, layer(WEIGHT, start)(start))
     solution = Detached()(SOLVERS["anderson"], layer(WEIGHT, START), START, known)
     assert not solution.value.requires_grad
+
+
+def test_a_second_derivative_of_the_equation_is_refused() -> None:
+    weight = WEIGHT.clone().requires_grad_()
+    value = loss(solve(ImplicitFunction(TIGHT), TIGHT, weight, START))
+    with pytest.raises(RunFailed, match="differentiate twice with Unrolled"):
+        torch.autograd.grad(value, weight, create_graph=True)
+
+
+@pytest.mark.parametrize("policy", ["warn", "raise", "keep"])
+def test_a_backward_solve_that_fails_is_told(policy: str) -> None:
+    hasty = ImplicitFunction(FixedPoint(max_steps=1, tolerance=1e-9), on_failure=policy)
+    weight = WEIGHT.clone().requires_grad_()
+    value = loss(solve(hasty, TIGHT, weight, START))
+    told = {
+        "warn": pytest.warns(UserWarning, match="gradient is not that of the equation"),
+        "raise": pytest.raises(RunFailed, match="gradient is not that of the equation"),
+        "keep": nullcontext(),
+    }
+    with told[policy]:
+        value.backward()
+
+
+def test_a_map_that_does_not_look_at_its_point_has_its_own_derivative() -> None:
+    weight = WEIGHT.clone().requires_grad_()
+    found = ImplicitFunction(TIGHT)(TIGHT, lambda x: torch.tanh(START @ weight), START)
+    loss(found).backward()
+    assert weight.grad is not None
+    value = (torch.tanh(START @ weight) * normal(2, 3, 4, seed=23)).sum()
+    assert torch.allclose(weight.grad, torch.autograd.grad(value, weight)[0])
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Phantom(damping=0.0),
+        lambda: Anderson(damping=0.0),
+        lambda: Anderson(tolerance=float("nan")),
+        lambda: Anderson(ridge=-1.0),
+        lambda: FixedPoint(damping=0.0),
+        lambda: Broyden(tolerance=-1.0),
+        lambda: Descent(step_size=-0.1),
+    ],
+)
+def test_settings_that_do_nothing_are_refused(make: Callable[[], object]) -> None:
+    with pytest.raises(InputError, match="expected"):
+        make()

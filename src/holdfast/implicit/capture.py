@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch.utils.hooks import RemovableHandle
 from transformers import PreTrainedModel
 
-from holdfast.implicit.connect import connected
+from holdfast.implicit.connect import NoCache, connected
 from holdfast.implicit.layer_call import LayerCall, hidden_of
 from holdfast.implicit.layers import find_layers
 from holdfast.implicit.padding import real_tokens, share_padding
@@ -70,6 +70,8 @@ def capture_layers(
     """
     records: list[LayerRecord] = []
     handles = [*share_padding(model), *_record(model, records)]
+    # a cache would stay in what is recorded, and every later evaluation append to it
+    handles.append(model.base_model.register_forward_pre_hook(NoCache(model), with_kwargs=True))
     if shift is not None:
         handles.append(_shift(find_layers(model)[0], shift))
     try:

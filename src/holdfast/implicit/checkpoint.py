@@ -38,10 +38,20 @@ def load(path: str | Path, *, auto_class: Any = AutoModelForSequenceClassificati
             "through holdfast.victim.load or `holdfast predict`.",
             folder,
         )
-    model = auto_class.from_pretrained(folder, use_safetensors=True)
+    model = auto_class.from_pretrained(
+        folder, use_safetensors=True, attn_implementation=attention_for(connection)
+    )
     if connection is not None:
         connect(model, connection)
     return model
+
+
+def attention_for(connection: Connection | None) -> str | None:
+    """Return the attention that a connection needs; None: whatever transformers chooses.
+
+    Fused attention has no second derivative.
+    """
+    return "eager" if connection is not None and connection.needs_second_order else None
 
 
 def note_connection(model: PreTrainedModel, folder: Path) -> None:

@@ -111,6 +111,12 @@ def _check(model: PreTrainedModel, layers: list[nn.Module], connection: Connecti
             "The model is connected already; call .remove() on its handle, "
             "which connected(model) returns, before connecting it anew."
         )
+    places = set((getattr(model, "hf_device_map", None) or {}).values())
+    if len(places) > 1:
+        raise InputError(
+            f"The model is spread over {len(places)} devices, where a layer's input and its output "
+            "may lie apart; load it on one, without device_map."
+        )
     attention = model.config._attn_implementation
     if connection.needs_second_order and attention != "eager":
         raise InputError(

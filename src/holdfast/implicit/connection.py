@@ -4,6 +4,7 @@ Beside the paper's Algorithm 1: line 1 is `start`, lines 2 to 6 are the solver, 
 """
 
 import inspect
+import math
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -18,6 +19,7 @@ from holdfast.implicit.layer_call import (
     LayerCall,
     RandomState,
     hidden_of,
+    is_training,
     refuse_cache,
     with_hidden,
 )
@@ -81,7 +83,7 @@ class LayerHook:
 
     def before(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Note where the layer's dropout masks begin (a forward pre-hook)."""
-        frozen = module.training and self.connection.dropout == "frozen"
+        frozen = is_training(module) and self.connection.dropout == "frozen"
         self.randomness = RandomState.now(self._hidden(args, kwargs).device) if frozen else None
 
     def __call__(
@@ -106,7 +108,7 @@ class LayerHook:
     ) -> Tensor:
         device = h.device.type
         phi = self._call(module, arguments, h)
-        draws = module.training and self.connection.dropout != "off" and not is_recording()
+        draws = is_training(module) and self.connection.dropout != "off" and not is_recording()
         after = RandomState.now(h.device) if draws else None
         with torch.autocast(device, enabled=False):
             solution = self._solution(phi, at_least_float32(h), at_least_float32(image))
@@ -150,15 +152,22 @@ class LayerHook:
             return
         if bool(solution.converged.all()):
             return
-        message = (
-            f"Layer {self.number} was left at a relative residual of "
-            f"{float(solution.residual.max()):.4f} by {self.connection.solver}; allow more steps, "
-            f"a larger tolerance, or another solver."
-        )
+        message = self._complaint(float(solution.residual.max()))
         if policy == "raise":
             raise RunFailed(message)
         self.warned = True
         warnings.warn(message, stacklevel=2)
+
+    def _complaint(self, residual: float) -> str:
+        if not math.isfinite(residual):
+            return (
+                f"Layer {self.number} returned numbers that are not finite; look at the weights, "
+                "the learning rate and the precision."
+            )
+        return (
+            f"Layer {self.number} was left at a relative residual of {residual:.4f} by "
+            f"{self.connection.solver}; allow more steps, a larger tolerance, or another solver."
+        )
 
     def reading(self) -> LayerReading:
         """Return what the calls of this layer reached."""

@@ -22,6 +22,8 @@ _PER_EXAMPLE = {
     "position_embeddings",
     "position_ids",
 }
+_NUMBERED = ("cuda", "xpu")
+"""Kinds of devices of which there may be several, each with a generator."""
 _CACHES = ("past_key_values", "layer_past", "past_key_value")
 
 
@@ -30,20 +32,27 @@ class RandomState:
     """The state of the random generators a layer's dropout draws from."""
 
     cpu: Tensor
-    cuda: Tensor | None
+    own: Tensor | None
+    """That of the device, where it has one of its own."""
     device: torch.device
 
     @classmethod
     def now(cls, device: torch.device) -> "RandomState":
         """Return the state as it is."""
-        cuda = torch.cuda.get_rng_state(device) if device.type == "cuda" else None
-        return cls(torch.get_rng_state(), cuda, device)
+        own = None
+        if device.type == "mps":  # there is but one
+            own = torch.mps.get_rng_state()
+        elif device.type in _NUMBERED:
+            own = torch.get_device_module(device).get_rng_state(device)
+        return cls(torch.get_rng_state(), own, device)
 
     def restore(self) -> None:
         """Set the generators back to this state."""
         torch.set_rng_state(self.cpu)
-        if self.cuda is not None:
-            torch.cuda.set_rng_state(self.cuda, self.device)
+        if self.own is not None and self.device.type == "mps":
+            torch.mps.set_rng_state(self.own)
+        elif self.own is not None:
+            torch.get_device_module(self.device).set_rng_state(self.own, self.device)
 
 
 @dataclass(frozen=True)
@@ -81,13 +90,18 @@ class LayerCall:
 
     def narrow(self, rows: Tensor, batch: int) -> "LayerCall | None":
         """Return the call for some examples of the batch; None if it cannot be cut safely."""
-        if self.randomness is not None or self.module.training:
+        if self.randomness is not None or is_training(self.module):
             return None  # masks are drawn for the whole batch at once
         others = {name: arg for name, arg in self.arguments.items() if name != self.hidden_name}
         cut = {name: _cut(name, value, rows, batch) for name, value in others.items()}
         if any(value is _UNCUTTABLE for value in cut.values()):
             return None
         return replace(self, arguments=cut)
+
+
+def is_training(module: nn.Module) -> bool:
+    """Whether a part of a layer is in training mode: dropout alone may be, to sample answers."""
+    return any(part.training for part in module.modules())
 
 
 _UNCUTTABLE = object()

@@ -123,6 +123,10 @@ class Connection:
 def parse_layers(layers: Layers, depth: int) -> tuple[int, ...]:
     """Return the layer numbers that `layers` names in a model of `depth` layers, in order."""
     numbers = _numbers(layers, depth) if isinstance(layers, str) else layers
+    if not isinstance(numbers, (tuple, list)):
+        raise InputError(
+            f"The layers are {layers!r}; write for example '4', '4-6', (4, 6) or 'all'."
+        )
     if not numbers:
         raise InputError("No layers were named; write for example 4-6, or all.")
     if wrong := [n for n in numbers if not 1 <= n <= depth]:

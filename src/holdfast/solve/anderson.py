@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from holdfast.solve.iterate import iterate
-from holdfast.solve.settings import require_at_least, require_one_of
+from holdfast.solve.settings import require_at_least, require_one_of, require_positive
 from holdfast.solve.solution import Map, Pair, Solution, at_least_float32
 
 Mixing = Literal["example", "token"]
@@ -41,6 +41,8 @@ class Anderson:
     def __post_init__(self) -> None:
         """Refuse settings that make no solve."""
         require_at_least(1, self, "max_steps", "memory")
+        require_at_least(0, self, "tolerance", "ridge")
+        require_positive(self, "damping")
         require_one_of(get_args(Mixing), self, "mixing")
 
     def __call__(self, g: Map, start: Tensor, known: Pair | None = None) -> Solution:

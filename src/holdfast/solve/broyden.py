@@ -31,6 +31,7 @@ class Broyden:
     def __post_init__(self) -> None:
         """Refuse settings that make no solve."""
         require_at_least(1, self, "max_steps", "memory")
+        require_at_least(0, self, "tolerance")
 
     def __call__(self, g: Map, start: Tensor, known: Pair | None = None) -> Solution:
         """Solve from `start`; `known` is a pair of g that cost nothing, and is used."""

@@ -19,7 +19,7 @@ from torch import Tensor
 from holdfast.errors import InputError
 from holdfast.solve.at_hand import kept_at_hand
 from holdfast.solve.recording import is_recording
-from holdfast.solve.settings import require_at_least, require_one_of
+from holdfast.solve.settings import require_at_least, require_one_of, require_positive
 from holdfast.solve.solution import Map, Pair, Solution, at_least_float32, relative_residual
 
 Norm = Literal["squared_sum", "l2_example", "l2_token"]
@@ -45,6 +45,8 @@ class Descent:
     def __post_init__(self) -> None:
         """Refuse settings that make no descent."""
         require_at_least(0, self, "steps")
+        require_at_least(0, self, "tolerance")
+        require_positive(self, "step_size")
         require_one_of(get_args(Norm), self, "norm")
 
     def __call__(self, g: Map, start: Tensor, known: Pair | None = None) -> Solution:

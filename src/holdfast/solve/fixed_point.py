@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from holdfast.solve.iterate import iterate
-from holdfast.solve.settings import require_at_least
+from holdfast.solve.settings import require_at_least, require_positive
 from holdfast.solve.solution import Map, Pair, Solution
 
 
@@ -20,6 +20,8 @@ class FixedPoint:
     def __post_init__(self) -> None:
         """Refuse settings that make no solve."""
         require_at_least(1, self, "max_steps")
+        require_at_least(0, self, "tolerance")
+        require_positive(self, "damping")
 
     def __call__(self, g: Map, start: Tensor, known: Pair | None = None) -> Solution:
         """Solve x = g(x) from `start`; a known pair is of no use to this method."""

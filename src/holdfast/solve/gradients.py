@@ -4,20 +4,25 @@ Each gradient returns the solver's own point; only what autograd sees behind it 
 model gives the same output in training and in use, whatever gradient it was trained with.
 """
 
+import warnings
 from dataclasses import dataclass, field, replace
+from typing import Literal, get_args
 
 import torch
 from torch import Tensor
 
+from holdfast.errors import RunFailed
 from holdfast.solve.anderson import Anderson
 from holdfast.solve.at_hand import kept_at_hand
 from holdfast.solve.broyden import Broyden
 from holdfast.solve.descent import Descent
 from holdfast.solve.fixed_point import FixedPoint
-from holdfast.solve.settings import require_at_least
+from holdfast.solve.recording import is_recording
+from holdfast.solve.settings import require_at_least, require_one_of, require_positive
 from holdfast.solve.solution import Map, Pair, Solution
 
 Solver = FixedPoint | Anderson | Broyden | Descent
+OnFailure = Literal["keep", "warn", "raise"]
 
 
 def _solve_apart(
@@ -77,6 +82,7 @@ class Phantom:
     def __post_init__(self) -> None:
         """Refuse settings without which nothing is left to differentiate."""
         require_at_least(1, self, "steps")
+        require_positive(self, "damping")
 
     def __call__(
         self, solver: Solver, g: Map, start: Tensor, known: Pair | None = None
@@ -103,6 +109,13 @@ class ImplicitFunction:
     backward_solver: FixedPoint | Anderson | Broyden = field(
         default_factory=lambda: Anderson(max_steps=12, tolerance=1e-3, memory=6)
     )
+    on_failure: OnFailure = "warn"
+    """What to do when the backward solve does not reach its tolerance, so that the gradient is not
+    that of the equation."""
+
+    def __post_init__(self) -> None:
+        """Refuse a way of dealing with failures that there is not."""
+        require_one_of(get_args(OnFailure), self, "on_failure")
 
     def __call__(
         self, solver: Solver, g: Map, start: Tensor, known: Pair | None = None
@@ -123,13 +136,34 @@ class ImplicitFunction:
         return seen
 
     def _adjoint(self, image: Tensor, point: Tensor, v: Tensor) -> Tensor:
+        if torch.is_grad_enabled():  # only then is a backward pass to be differentiated itself
+            raise RunFailed(
+                "A second derivative was asked for, and ImplicitFunction has only the first; "
+                "differentiate twice with Unrolled."
+            )
+
         def transposed(u: Tensor) -> Tensor:
             with torch.enable_grad():
-                (product,) = torch.autograd.grad(image, point, u, retain_graph=True)
+                (product,) = torch.autograd.grad(
+                    image, point, u, retain_graph=True, materialize_grads=True
+                )
             return v + product
 
         with torch.no_grad():
-            return self.backward_solver(transposed, v).value
+            solution = self.backward_solver(transposed, v)
+        self._look_at(solution)
+        return solution.value
+
+    def _look_at(self, solution: Solution) -> None:
+        if self.on_failure == "keep" or is_recording() or bool(solution.converged.all()):
+            return
+        message = (
+            f"A gradient is not that of the equation: the backward solve by {self.backward_solver} "
+            "ended above its tolerance; allow it more steps, a larger tolerance, or another solver."
+        )
+        if self.on_failure == "raise":
+            raise RunFailed(message)
+        warnings.warn(message, stacklevel=2)
 
 
 Gradient = Unrolled | Detached | Phantom | ImplicitFunction

@@ -13,6 +13,14 @@ def require_at_least(minimum: int, component: object, *names: str) -> None:
             raise InputError(f"{_place(component, name)} is {value}; expected {minimum} or more.")
 
 
+def require_positive(component: object, *names: str) -> None:
+    """Refuse a component one of whose settings is not above 0."""
+    for name in names:
+        value = getattr(component, name)
+        if not value > 0:
+            raise InputError(f"{_place(component, name)} is {value}; expected more than 0.")
+
+
 def require_one_of(options: Collection[str], component: object, name: str) -> None:
     """Refuse a component whose setting is none of the options."""
     value = getattr(component, name)

@@ -21,7 +21,7 @@ from holdfast.data import Task, ensure_padding
 from holdfast.data.hub import cache_if_unreachable
 from holdfast.errors import InputError, first_line
 from holdfast.implicit import Connection, connect, connected, require_safetensors
-from holdfast.implicit.checkpoint import read_connection
+from holdfast.implicit.checkpoint import attention_for, read_connection
 from holdfast.implicit.layers import positions
 from holdfast.implicit.quiet import quiet_transformers
 
@@ -117,13 +117,11 @@ def _open(
 def _from_pretrained(
     name: str, connection: Connection | None, head: Mapping[str, Any]
 ) -> tuple[PreTrainedModel, dict[str, list[str]]]:
-    # Fused attention has no second derivative.
-    second_order = connection is not None and connection.needs_second_order
     loaded: tuple[PreTrainedModel, dict[str, list[str]]]
     loaded = AutoModelForSequenceClassification.from_pretrained(
         name,
         dtype=torch.float32,  # whatever the checkpoint stores; bf16 is autocast on top of it
-        attn_implementation="eager" if second_order else None,
+        attn_implementation=attention_for(connection),
         use_safetensors=True,
         output_loading_info=True,
         **head,

@@ -9,7 +9,7 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from holdfast.errors import InputError
 from holdfast.implicit import connect, require_safetensors
-from holdfast.implicit.checkpoint import read_connection
+from holdfast.implicit.checkpoint import attention_for, read_connection
 from holdfast.implicit.quiet import quiet_transformers
 from holdfast.text import Wording
 from holdfast.victim.model import ModelVictim
@@ -53,7 +53,11 @@ def _model(path: Path) -> Any:
     try:
         with quiet_transformers():
             model, report = AutoModelForSequenceClassification.from_pretrained(
-                path, use_safetensors=True, dtype=torch.float32, output_loading_info=True
+                path,
+                use_safetensors=True,
+                dtype=torch.float32,
+                attn_implementation=attention_for(connection),
+                output_loading_info=True,
             )
     except Exception as error:  # whatever the file formats or the architectures raise
         reason = str(error).strip().partition("\n")[0].rstrip(".")
