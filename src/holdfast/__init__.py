@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     )
     from holdfast.text import Canonical, Lexicon, Substitutions, find_lexicon, read_lexicon
     from holdfast.train import RobustTrainer, TrainConfig, fine_tune
+    from holdfast.victim import TextClassifier
 
     __version__: str
 
@@ -96,6 +97,7 @@ __all__ = [
     "Solution",
     "Standard",
     "Substitutions",
+    "TextClassifier",
     "Theta",
     "TrainConfig",
     "Unrolled",
@@ -125,6 +127,7 @@ _EXPORTS = {
     "holdfast.anchors": "PretrainedDecay Mixout RecAdam",
     "holdfast.text": "Canonical Lexicon Substitutions find_lexicon read_lexicon",
     "holdfast.train": "RobustTrainer TrainConfig fine_tune",
+    "holdfast.victim": "TextClassifier",
 }
 _HOME = {name: module for module, names in _EXPORTS.items() for name in names.split()}
 

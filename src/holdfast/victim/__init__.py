@@ -20,8 +20,13 @@ from holdfast.victim.victim import (
 if TYPE_CHECKING:
     from holdfast.victim.checkpoint import load
     from holdfast.victim.model import ModelVictim
+    from holdfast.victim.text_classifier import TextClassifier
 
-_NEED_TORCH = {"ModelVictim": "model", "load": "checkpoint"}
+_NEED_TORCH = {
+    "ModelVictim": "model",
+    "TextClassifier": "text_classifier",
+    "load": "checkpoint",
+}
 
 __all__ = [
     "DELETED",
@@ -38,6 +43,7 @@ __all__ = [
     "Rows",
     "Session",
     "Space",
+    "TextClassifier",
     "Tickets",
     "Victim",
     "load",
