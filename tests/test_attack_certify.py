@@ -303,3 +303,17 @@ def test_the_least_sure_form_decides(ahead: list[float], trust: float, expected:
 )
 def test_what_gives_way_must_be_sure(chances: list[list[float]], expected: str) -> None:
     assert certainty(np.log(chances), 1, Blend(0.6, gives_way=True)) == expected
+
+
+@pytest.mark.parametrize("longest", [11, 12, 13, 14])
+def test_what_is_certain_of_a_pair_holds_where_substitutes_outgrow_the_window(longest: int) -> None:
+    texts = ("the film was a bad movie", "bad film")
+    certain = 0
+    for seed in range(6):
+        found = victim(kinds.wordpiece(), seed=seed, canonical=ONE_WORD, max_length=longest)
+        example = Example("pair", texts, int(found.score([texts]).argmax()))
+        if verdicts_of(found, [example]) == ["certain"]:
+            certain += 1
+            answers = found.score(every_text(example)).argmax(axis=1)
+            assert set(answers.tolist()) == {example.label}
+    assert certain

@@ -9,9 +9,9 @@ from attack_tiny import victim
 
 from holdfast.attack import recipes
 from holdfast.attack.spaces import build_space
-from holdfast.text import CanonicalMap, Words
-from holdfast.victim import UNKNOWN, ModelVictim
-from holdfast.victim.splice import SplicedSpace, splice
+from holdfast.text import CanonicalMap, Lexicon, Words
+from holdfast.victim import DELETED, UNKNOWN, ModelVictim, Query
+from holdfast.victim.splice import SplicedSpace, parted, splice
 
 SPLICED = ("wordpiece", "wordpiece, cased", "byte-level BPE, trimmed", "byte-level BPE, prefixed")
 VICTIMS = {name: victim(make(), max_length=24) for name, make in kinds.KINDS.items()}
@@ -21,6 +21,7 @@ PIECES = st.sampled_from(
         *kinds.WORDS,
         *(" ", " ", " ", "  ", "\n", ".", ", ", "'", "-", "_", "("),
         *("Film", "GREAT", "film's", "\N{ROCKET}", "\N{LATIN SMALL LIGATURE FI}", "e\u0301"),
+        *("[", "]", "\N{TRADE MARK SIGN}", "\N{DEGREE SIGN}", "'.", "<", "/>"),
     ]
 )
 TEXT = st.lists(PIECES, max_size=30).map("".join)
@@ -35,7 +36,10 @@ def opened(found: ModelVictim, *texts: str):
 
 def rows_of(space, seed: int, count: int = 6) -> np.ndarray:
     rng = np.random.default_rng(seed)
-    return (rng.random((count, len(space))) * space.sizes).astype(np.int16)
+    rows = (rng.random((count, len(space))) * space.sizes).astype(np.int16)
+    rows[-1:, :1] = UNKNOWN
+    rows[-2:-1, -1:] = DELETED
+    return rows
 
 
 def check(found: ModelVictim, seed: int, *texts: str) -> bool:
@@ -44,9 +48,13 @@ def check(found: ModelVictim, seed: int, *texts: str) -> bool:
     if not isinstance(table, SplicedSpace):
         return False
     rows = rows_of(space, seed)
-    flat, lengths = splice([(table, rows)])
+    some, _ = parted(Query(table, rows, np.arange(len(rows))))
+    if some is None:
+        return False
+    flat, lengths = splice([(table, some.rows)])
     spliced = np.split(flat, np.cumsum(lengths)[:-1])
-    expected = found.tokenise([space.spelt(row) for row in rows])
+    hidden = found.tokenizer.unk_token
+    expected = found.tokenise([space.spelt(row, hidden) for row in some.rows])
     assert [found.reader._cut(ids, table.tail) for ids in spliced] == expected
     return True
 
@@ -76,6 +84,62 @@ def test_ordinary_texts_need_no_tokenizer(kind: str, text: str) -> None:
 def test_pairs_that_fit_need_no_tokenizer() -> None:
     assert check(VICTIMS["wordpiece"], 0, "the film", "was a good film, great")
     assert not check(VICTIMS["wordpiece"], 0, "the film " * 9, "was a good film " * 9)
+
+
+def asked_whole(found: ModelVictim, row: list[int], *texts: str) -> bool:
+    """Return whether a text is tokenised as a whole."""
+    table, _ = opened(found, *texts)
+    if not isinstance(table, SplicedSpace):
+        return True
+    some, _ = parted(Query(table, np.array([row], dtype=np.int16), np.arange(1)))
+    return some is None
+
+
+def test_a_pair_that_outgrows_the_window_is_read_as_a_whole() -> None:
+    # which text loses a token depends on the lengths of both, so on the words that are chosen
+    found = VICTIMS["wordpiece"]
+    table, space = opened(found, "the film was", "good " * 16)
+    assert isinstance(table, SplicedSpace)
+    longest = space.original()
+    longest[1] = int(np.argmax(table.counts[1, : space.sizes[1]]))
+    assert asked_whole(found, longest.tolist(), *(words.text for words in space.texts))
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "row"),
+    [
+        ("wordpiece", "\N{TRADE MARK SIGN}film", [1]),  # one unknown chunk, if either is unknown
+        ("byte-level BPE, trimmed", "(film)", [DELETED]),  # "()" may be one token
+        ("byte-level BPE, trimmed", "the film", [0, UNKNOWN]),
+        ("unigram", "film.", [1]),  # "e." may be one token
+    ],
+)
+def test_what_its_neighbours_have_a_say_in_is_read_as_a_whole(
+    kind: str, text: str, row: list[int]
+) -> None:
+    assert asked_whole(VICTIMS[kind], row, text)
+
+
+def test_brackets_do_not_make_special_tokens_of_spliced_words() -> None:
+    lexicon = Lexicon({"film": ("sep",)}, "test", "")
+    found = VICTIMS["wordpiece"]
+    words = (Words.of("a [FILM] it"),)
+    (reading,) = found.read([words])
+    space = build_space(recipes.beam(lexicon), words, reading.visible)
+    table = found.open([reading], [space])[0]
+    rows = np.array([[0, 1, 0]], dtype=np.int16)
+    some, rest = parted(Query(table, rows, np.arange(1)))
+    assert some is None
+    assert rest is not None
+
+
+def test_words_are_not_exchanged_by_tokens_where_the_start_of_a_text_is_cut() -> None:
+    tokenizer = kinds.wordpiece()
+    tokenizer.truncation_side = "left"
+    found = ModelVictim(VICTIMS["wordpiece"].model, tokenizer, max_length=24)
+    table, space = opened(found, "film " * 40)
+    assert not isinstance(table, SplicedSpace)
+    assert len(space) == 40  # its last words are read, so all may be
 
 
 @pytest.mark.parametrize("kind", VICTIMS)

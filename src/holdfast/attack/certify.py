@@ -1,9 +1,10 @@
 """Answers that no text of an attack can change: proved, by reading all there are to read.
 
 An attack may write any substitute in any place, which makes far too many texts to try. A model that
-reads canonical text sees few of them: substitutes that it is given as the same tokens are one to
-it. What is left, the forms of a text, is counted, and where the forms are few, all are read.
-Constraints on whole texts are not looked at: they leave an attack fewer texts, never more.
+reads canonical text sees few of them: substitutes that it is given as the same word are one to it.
+What is left, the forms of a text, is counted, and where the forms are few, all are read, each
+tokenised as a whole. Constraints on whole texts are not looked at: they leave an attack fewer
+texts, never more.
 
 A model that reads texts twice answers trust p(. | form) + (1 - trust) p(. | own words). Of the own
 words there are too many, and they weigh 1 - trust at most. So the answer y stands where
@@ -179,8 +180,7 @@ def _forms(attack: Attack, victim: "ModelVictim", examples: Sequence[Example]) -
     texts = [tuple(map(Words.of, example.texts)) for example in examples]
     seen = [reading.visible for reading in victim.read(texts)]  # in either reading, of two
     spaces = [build_space(attack, *of) for of in zip(texts, seen, strict=True)]
-    opened = victim.reader.open(victim.reader.read(texts), spaces)
-    return [Forms.of(*of) for of in zip(spaces, opened, strict=True)]
+    return [Forms.of(space, victim.reader.forms(space)) for space in spaces]
 
 
 def _verdicts(

@@ -29,7 +29,7 @@ def _pattern() -> re.Pattern[str]:
     marks = "".join(
         chr(code) for code in range(0x300, _LAST_MARK) if unicodedata.category(chr(code))[0] == "M"
     )
-    run = rf"[^\W_]+(?:[{marks}]+[^\W_]*)*"
+    run = rf"[^\W_](?:[^\W_]|[{marks}])*"  # one way to read each character: no search back
     return re.compile(rf"{run}(?:['’\-‐‑]{run})*")  # noqa: RUF001 - the typographic ones, meant
 
 

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.text import Word, Words
+from holdfast.victim.glue import Glue
 from holdfast.victim.leads import align_with_space
 from holdfast.victim.reading import TYPE_SHIFT, TokenReading, read_texts
 from holdfast.victim.space import Space
@@ -25,6 +26,7 @@ class Pieces:
     def __init__(self, tokenizer: "PreTrainedTokenizerBase", max_length: int) -> None:
         self._tokenizer, self._max_length = tokenizer, max_length
         self._typed = "token_type_ids" in tokenizer.model_input_names
+        self._glue = Glue.of(tokenizer)
 
     @property
     def hidden(self) -> str | None:
@@ -76,10 +78,15 @@ class Pieces:
 
     def spans(self, reading: TokenReading, space: Space) -> Spans | None:
         """Return the tokens of each position; None if some have none of their own."""
-        return token_spans(reading, space) if reading.aligned else None
+        known = reading.aligned and self._glue.exchanges
+        return token_spans(reading, space) if known else None
 
     def whole(
         self, reading: TokenReading, space: Space, spell: Callable[[str], str], hidden: str
     ) -> NDArray[np.bool_] | None:
-        """Return None: a text whose words have tokens of their own can always be spliced."""
-        return None
+        """Return (positions, choices) that are read with what is around; none: no choice."""
+        return self._glue.holds(reading.words, space, spell, hidden)
+
+    def longest(self, reading: TokenReading) -> int | None:
+        """Return how many tokens of a text can be spliced: which of a pair is cut, both decide."""
+        return self._max_length if len(reading.words) > 1 else None

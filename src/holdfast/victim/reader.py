@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from holdfast.text import CanonicalMap, Words
 from holdfast.victim.function import all_different
+from holdfast.victim.keys import choice_keys
 from holdfast.victim.pieces import Pieces
 from holdfast.victim.reading import TokenReading
 from holdfast.victim.space import Rows, Space
@@ -58,6 +59,18 @@ class Reader:
         """Return the tokens of queries that cannot be spliced."""
         return self.tokenise([self._spelt(space, row) for row in rows])
 
+    def forms(self, space: Space) -> WholeTexts:
+        """Return a space whose queries are never spliced; choices written alike have equal keys.
+
+        What is to be proved of a text does not rest on how its tokens are put together.
+        """
+        seen = np.zeros((len(space), int(space.sizes.max(initial=1)) + 2), dtype=np.int64)
+        for at, choices in enumerate(space.choices):
+            numbers: dict[str, int] = {}
+            written = map(self._spell, choices)
+            seen[at, : len(choices)] = [numbers.setdefault(one, len(numbers)) for one in written]
+        return WholeTexts(space, choice_keys(seen))
+
     def _tables(self, pairs: Sequence[tuple[TokenReading, Space]]) -> list[SplicedSpace | None]:
         spans = [self._texts.spans(*pair) for pair in pairs]
         jobs = [
@@ -77,7 +90,8 @@ class Reader:
         reading, space, spans, hidden = job
         whole = self._texts.whole(reading, space, self._spell, hidden)
         known = (self._vocabulary, hidden, self._max_length)
-        return spliced_space(reading, space, spans, *known, whole)
+        longest = self._texts.longest(reading)
+        return spliced_space(reading, space, spans, *known, whole, longest)
 
     def _whole(self, space: Space) -> WholeTexts:
         return WholeTexts(space, all_different(space))

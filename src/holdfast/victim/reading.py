@@ -1,7 +1,7 @@
 """A text as a model reads it: its tokens, those of each word, and how many words are read."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from holdfast.text import Words, WordTokens
@@ -42,6 +42,8 @@ def read_texts(
     columns = [[words.text for words in column] for column in zip(*texts, strict=True)]
     encoded = tokenizer(*columns, return_offsets_mapping=True, verbose=False)
     readings = [_reading(of, encoded, at, max_length) for at, of in enumerate(texts)]
+    if tokenizer.truncation_side == "left":  # where a text is long its first words are not read
+        return [replace(of, visible=tuple(map(len, of.words)), aligned=()) for of in readings]
     cut = [at for at, of in enumerate(readings) if len(of.tokens) > max_length and len(columns) > 1]
     for at in cut:
         readings[at] = _cut_pair(texts[at], tokenizer, max_length)

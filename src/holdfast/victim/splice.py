@@ -43,6 +43,19 @@ class SplicedSpace:
     whole: NDArray[np.bool_] | None = None
     """(positions, choices) that may change more than the tokens of their word: a text with one of
     them is tokenised as a whole; none: there is no such choice."""
+    longest: int | None = None
+    """Texts of more tokens are tokenised as a whole, too; none: of any number they are spliced."""
+
+    def left_whole(self, rows: Rows) -> NDArray[np.bool_]:
+        """Return which texts have to be tokenised as a whole."""
+        at = np.arange(rows.shape[1])
+        found = np.zeros(len(rows), dtype=np.bool_)
+        if self.whole is not None:
+            found |= np.any(self.whole[at, rows], axis=1)
+        if self.longest is not None:
+            lengths = self.counts[at, rows].sum(axis=1) + self.others[2].sum()
+            found |= lengths > self.longest
+        return found
 
 
 def token_spans(reading: TokenReading, space: Space) -> Spans | None:
@@ -81,6 +94,7 @@ def spliced_space(
     hidden: str,
     keep: int,
     whole: NDArray[np.bool_] | None = None,
+    longest: int | None = None,
 ) -> SplicedSpace | None:
     """Return a space that can be spliced; None where words do not have tokens of their own.
 
@@ -105,7 +119,7 @@ def spliced_space(
     others = np.stack([order - 1, np.cumsum(lengths) - lengths, lengths])[:, filled]
     tokens = np.array([i for ids in between for i in ids], dtype=np.int32)
     pieces = (starts, counts, order[:-1], tokens, others)
-    return SplicedSpace(space, choice_keys(seen), vocabulary, *pieces, reading.tail, whole)
+    return SplicedSpace(space, choice_keys(seen), vocabulary, *pieces, reading.tail, whole, longest)
 
 
 def _table(entries: Sequence[Entry]) -> Ints:
@@ -163,9 +177,9 @@ def parted(query: Query) -> tuple[Query | None, Query | None]:
     opened, rows = query.opened, query.rows
     if not isinstance(opened, SplicedSpace):
         return None, query
-    if opened.whole is None:
+    whole = opened.left_whole(rows)
+    if not whole.any():
         return query, None
-    whole = np.any(opened.whole[np.arange(rows.shape[1]), rows], axis=1)
     spliced, rest = (Query(opened, rows[of], query.tickets[of]) for of in (~whole, whole))
     return spliced if len(spliced.rows) else None, rest if len(rest.rows) else None
 

@@ -87,6 +87,10 @@ class WordLevel:
             found.append((start, end))
         return found or None
 
+    def longest(self, reading: TokenReading) -> int | None:
+        """Return None: a text that is too long loses its end, however long its parts are."""
+        return None
+
     def whole(
         self, reading: TokenReading, space: Space, spell: Callable[[str], str], hidden: str
     ) -> NDArray[np.bool_]:
