@@ -5,12 +5,15 @@
 Prints for each task an order for campaign.py: plain fine-tuning and two candidates among those that
 lose at most a point on clean development examples. One keeps most under the worst of the attacks
 that exchange words, the other under the worst of all, misspellings too; means over seeds. Of two
-that keep as much the one with the higher clean accuracy is taken.
+that keep as much the one with the higher clean accuracy is taken. Numbers on other examples than
+plain fine-tuning's compare with none of its own: they are left out, and stderr says so.
 """
 
 import argparse
 import shlex
+import sys
 from collections import defaultdict
+from collections.abc import Mapping
 from pathlib import Path
 from statistics import mean
 
@@ -23,17 +26,40 @@ PLAIN, LOSS = "Plain", 0.01
 
 
 def accuracies(records: list[RunRecord]) -> dict[str, dict[str, float]]:
-    """Return model to attack to accuracy; "clean" is an attack that changes nothing."""
+    """Return model to attack to accuracy; "clean" is an attack that changes nothing.
+
+    Only what was measured on the examples that `PLAIN` was measured on, under the same attack.
+    """
     found: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    seen: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
     for record in records:
         wanted = "accuracy" if record.attack is None else "accuracy_under_attack"
         metric = record.metric(wanted) if record.kind == "evaluation" else None
         if metric is not None and metric.value is not None:
             found[record.model][record.attack or "clean"].append(metric.value)
+            seen[record.model][record.attack or "clean"].add(record.checksums.get("data", ""))
+    for model, attacks in elsewhere(seen).items():
+        on = ", ".join(attacks)
+        print(f"left out: {model} saw other examples than {PLAIN} ({on})", file=sys.stderr)
+        for attack in attacks:
+            del found[model][attack]
     return {
         model: {attack: mean(values) for attack, values in scores.items()}
         for model, scores in found.items()
     }
+
+
+def elsewhere(seen: Mapping[str, Mapping[str, set[str]]]) -> dict[str, list[str]]:
+    """Return model to the attacks that it was under with other examples than `PLAIN`.
+
+    `seen` has the checksums of the examples, by model and attack.
+    """
+    own = seen.get(PLAIN, {})
+    found = {
+        model: [attack for attack, data in attacks.items() if data != own.get(attack, data)]
+        for model, attacks in seen.items()
+    }
+    return {model: attacks for model, attacks in found.items() if attacks}
 
 
 def choose(found: dict[str, dict[str, float]], attacks: tuple[str, ...]) -> str:
@@ -61,8 +87,10 @@ def main() -> None:
     for task in TASKS:
         folder = options.runs / options.model / f"search-{task}" / "records"
         if folder.is_dir():
-            records = [record for _, record in find_records([folder]).records]
-            found = accuracies(records)
+            read = find_records([folder])
+            for problem in read.problems:
+                print(f"left out: {problem}", file=sys.stderr)
+            found = accuracies([record for _, record in read.records])
             rows = dict.fromkeys((PLAIN, choose(found, WORDS), choose(found, ALL)))
             order = f"{options.model}:strongest-{task}:{options.seeds}:{','.join(rows)}"
             print(shlex.quote(order))

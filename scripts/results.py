@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 
+from attackers import met_the_same, told_apart
 from certified_table import certified_table
 from over_tasks import over_tasks
 from own_rate import at_own_rate, rates_table
@@ -180,20 +181,21 @@ def table_block(reproduction: str, study: str, model: str) -> Iterator[str]:
         yield from table(grid)
         if any_below(grid):
             yield from (BELOW_TEXT, "")
+    yield from told_apart(records_of(study, model), COLUMNS)
 
 
 def against_block(study: str, model: str, *names: str) -> Iterator[str]:
-    """Yield a table of the named models less the reference: `BERT : IM-BERT, Theta`.
+    """Yield a table of the named models minus the reference: `BERT : IM-BERT, Theta`.
 
     Of a study of several tasks: the mean over them.
     """
     reference, _, others = " ".join(names).partition(" : ")
     rows = others.split(", ")
     own = [r for r in records_of(study, model) if r.model in {reference, *rows}]
-    found = findings([r for r in own if r.kind == "evaluation"], reference)
+    found = findings(met_the_same((r for r in own if r.kind == "evaluation"), reference), reference)
     cells = over_tasks(found, column_of)
     columns = list(dict.fromkeys(column for _, column in cells))
-    yield f"| less {reference} | seeds | {' | '.join(columns)} |"
+    yield f"| minus {reference} | seeds | {' | '.join(columns)} |"
     yield "| --- | ---: |" + " ---: |" * len(columns)
     for row in rows:
         of = [cells.get((row, column)) for column in columns]

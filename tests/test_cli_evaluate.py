@@ -130,6 +130,7 @@ def test_no_attack_at_all_may_be_asked_for(ground: Path, tmp_path: Path, capsys)
         (["--tasks", "sst2", "--data", "nowhere"], "nowhere does not exist"),
         (["--advglue", "nowhere.json"], "nowhere.json cannot be read"),
         (["--tasks", "sst2", "--seeds", "x"], "--seeds"),
+        (["--tasks", "sst2", "--seeds", "-1"], "the seed -1; expected seeds of 0 or more"),
         (["--tasks", "sst2", "--max-length", "4000"], "at most 64"),
     ],
 )
@@ -139,6 +140,16 @@ def test_bad_input_is_one_sentence(extra, sentence: str, ground, tmp_path, capsy
     assert sentence in err
     assert err.strip().count("\n") == 0
     assert not (tmp_path / "out").exists()
+
+
+def test_a_file_for_an_output_is_told_before_anything_is_measured(
+    ground: Path, tmp_path: Path, capsys
+) -> None:
+    (tmp_path / "one.csv").write_text("text,label\n")
+    code, out, err = call(capsys, ground, tmp_path / "one.csv", "--tasks", "sst2", *FAST)
+    assert (code, out) == (2, "")
+    assert "one.csv is a file; choose another output folder" in err
+    assert err.strip().count("\n") == 0
 
 
 def test_labels_the_model_does_not_have_are_refused(ground: Path, tmp_path: Path, capsys) -> None:

@@ -1,5 +1,6 @@
 """What no attack can change, in evaluations: the records, the check by gradients, the report."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import pytest
 from evaluate_tiny import write_data, write_run
 
 from holdfast.attack import Material
+from holdfast.errors import InputError
 from holdfast.evaluate import AttackCell, Checkpoint, Suite, evaluate
 from holdfast.record import RunRecord, decode, find_records
 from holdfast.report import report
@@ -78,6 +80,26 @@ def test_a_record_from_before_there_were_proofs_asks_for_none() -> None:
         "attack": "pwws_rift",
     }
     assert decode(AttackCell, cell).certify is False
+
+
+def test_what_was_not_proved_is_another_evaluation_where_it_can_be(
+    ground: Path, tmp_path: Path
+) -> None:
+    searched = suite(ground, adaptive=False, certify=False)
+    for name in ("plain", "rewriting"):
+        records(ground, name, searched, tmp_path)
+    with pytest.raises(InputError, match="another evaluation: certify was False and is True"):
+        records(ground, "rewriting", suite(ground, adaptive=False), tmp_path)
+    file = tmp_path / "rewriting" / "0" / "sst2" / "pwws_rift-0.json"
+    earlier = json.loads(file.read_text())
+    del earlier["config"]["certify"]  # as records were before there were proofs
+    file.write_text(json.dumps(earlier))
+    records(ground, "rewriting", searched, tmp_path)
+    with pytest.raises(InputError, match="certify was not set and is True"):
+        records(ground, "rewriting", suite(ground, adaptive=False), tmp_path)
+    # of a model that reads every word nothing is proved, whatever is asked for
+    before = records(ground, "plain", searched, tmp_path)
+    assert records(ground, "plain", suite(ground, adaptive=False), tmp_path) == before
 
 
 def test_the_report_has_a_column_for_it(ground: Path, tmp_path: Path) -> None:

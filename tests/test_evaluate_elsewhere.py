@@ -74,6 +74,9 @@ def test_what_is_not_finished_or_has_no_attack_is_refused(tmp_path: Path) -> Non
     path.write_text(whole[:-9])
     with pytest.raises(InputError, match="3 outcomes of the 4 that it promises"):
         record_of_outcomes(path, model="bert", task="sst2")
+    path.write_text(whole + whole.splitlines(keepends=True)[1] * 9)
+    with pytest.raises(InputError, match="promises 4 outcomes and holds more"):
+        record_of_outcomes(path, model="bert", task="sst2", verified=True)
     path.write_text(whole.replace('"name": "textfooler"', '"title": "textfooler"'))
     with pytest.raises(InputError, match="does not name its attack"):
         record_of_outcomes(path, model="bert", task="sst2")

@@ -259,6 +259,7 @@ def test_advglue_of_an_unknown_task_goes_by_the_labels(ground: Path, tmp_path: P
         ({"examples": 0}, "at least one"),
         ({"clean_examples": 0}, "at least one"),
         ({"seeds": ()}, "at least one"),
+        ({"seeds": (0, -1)}, "the seed -1; expected seeds of 0 or more"),
         ({"material": Material(vectors=Path("x"))}, "takes vectors"),
         ({"file": Path("sst2.csv")}, "rename it"),
     ],
@@ -522,6 +523,32 @@ def test_labels_in_another_order_are_another_model(ground: Path, tmp_path: Path)
     assert len(evaluate(Checkpoint.read(str(run)), only, tmp_path / "out")) == 1
 
 
+def test_a_record_that_was_edited_is_not_believed(ground: Path, tmp_path: Path) -> None:
+    evaluate(plain(ground), suite(ground), tmp_path)
+    file = tmp_path / "plain" / "0" / "sst2" / "pwws_rift-0.json"
+    whole = file.read_text()
+    edited = json.loads(whole)
+    under = next(m for m in edited["metrics"] if m["name"] == "accuracy_under_attack")
+    under["value"] = 0.95
+    file.write_text(json.dumps(edited))
+    with pytest.raises(
+        InputError, match=r"contradicts itself .* is 0\.95 .* remove it and measure"
+    ):
+        evaluate(plain(ground), suite(ground), tmp_path)
+    file.write_text(whole)
+    told = Told()
+    evaluate(plain(ground), suite(ground), tmp_path, progress=told)
+    assert told.done_before == [True, True]
+
+
+def test_a_record_knows_its_outcomes(ground: Path, tmp_path: Path) -> None:
+    clean, attacked = evaluate(plain(ground), suite(ground), tmp_path)
+    outcomes = tmp_path / "plain" / "0" / "sst2" / "pwws_rift-0.outcomes.jsonl"
+    assert attacked.checksums["outcomes"] == checksum(outcomes)
+    assert "outcomes" not in clean.checksums
+    assert read_record(outcomes.with_name("pwws_rift-0.json")) == attacked
+
+
 def test_lost_outcomes_are_made_again(ground: Path, tmp_path: Path) -> None:
     evaluate(plain(ground), suite(ground), tmp_path)
     outcomes = tmp_path / "plain" / "0" / "sst2" / "pwws_rift-0.outcomes.jsonl"
@@ -551,6 +578,15 @@ def test_everything_is_read_before_anything_is_measured(ground: Path, tmp_path: 
     with pytest.raises(InputError, match="'purple'"):
         evaluate(plain(ground), suite(ground, file=bad), tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("below", ["", "deeper"])
+def test_a_file_is_no_folder_for_records(below: str, ground: Path, tmp_path: Path) -> None:
+    (tmp_path / "one.csv").write_text("text,label\n")
+    told = Told()
+    with pytest.raises(InputError, match=r"one\.csv is a file; choose another output folder"):
+        evaluate(plain(ground), suite(ground), tmp_path / "one.csv" / below, progress=told)
+    assert told.cells == []
 
 
 def test_processes_share_the_attack_and_the_first_writes(

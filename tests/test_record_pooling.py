@@ -1,12 +1,15 @@
 """One number of many records: what counts as a training, a sample, a look at the same."""
 
+from dataclasses import replace
+from statistics import NormalDist
 from typing import Any
 
+import numpy as np
 import pytest
 
 from holdfast.record import Metric, RunRecord, model_card_section
 from holdfast.record.pooling import by_training, lined_up, pool
-from holdfast.statistics import bootstrap_mean, wilson
+from holdfast.statistics import bootstrap_mean, mcnemar, wilson
 
 
 def record(given: str, seed: int | None = 0, data: str = "d", **fields: Any) -> RunRecord:
@@ -51,10 +54,72 @@ def test_a_seed_that_is_shared_is_no_training_that_is() -> None:
     assert pool([unknown, record("1111", None)], "accuracy").metric.value == 1.0
 
 
-def test_samples_of_one_training_are_one_share() -> None:
+def test_samples_of_one_training_are_one_share_and_no_surer_than_one_of_them() -> None:
     found = pool([record("1" * 5 + "0" * 5), record("1" * 20, data="e")], "accuracy")
-    assert (found.metric.low, found.metric.high) == wilson(25, 30)
-    assert (found.metric.value, found.metric.total, found.trainings) == (25 / 30, 30, 1)
+    small, large = wilson(5, 10), wilson(20, 20)
+    assert found.metric.low == pytest.approx((10 * small[0] + 20 * large[0]) / 30)
+    assert found.metric.high == pytest.approx((10 * small[1] + 20 * large[1]) / 30)
+    assert (found.metric.value, found.metric.total, found.trainings) == (25 / 30, 20, 1)
+
+
+def test_the_same_sample_under_another_checksum_tells_nothing_new() -> None:
+    rows = ["1101" * 10, "1001" * 10]
+    once = [record(row, seed) for seed, row in enumerate(rows)]
+    again = [record(row, seed, data="e") for seed, row in enumerate(rows)]
+    one, both = pool(once, "accuracy").metric, pool([*once, *again], "accuracy").metric
+    assert (both.low, both.high, both.total) == pytest.approx((one.low, one.high, one.total))
+
+
+def test_of_several_samples_the_largest_is_lined_up() -> None:
+    small, large = (
+        [record(row, seed, data=data) for seed, row in enumerate(rows)]
+        for data, rows in (("a", ("11", "10")), ("b", ("1110", "1000")))
+    )
+    assert lined_up([*small, *large], "accuracy") == ["1110", "1000"]
+    equal = [record("01", data="c"), record("11", data="a")]
+    assert lined_up(equal, "accuracy") == lined_up(equal[::-1], "accuracy") == ["11"]
+
+
+def test_samples_of_one_file_promise_no_more_than_they_hold() -> None:
+    """Five samples of nine tenths each: put end to end they cover 63 % and tell a third apart."""
+    rng, trials = np.random.default_rng(0), 100
+    samples = [rng.permutation(500)[:450] for _ in range(5)]
+    truth, covered, told = NormalDist().cdf(0.7 / 1.49**0.5), 0, 0
+    for _ in range(trials):
+        hard = rng.normal(size=500)  # for both models, which are equally good
+        rights = [hard + 0.7 * rng.normal(size=500) > -0.7 for _ in range(2)]
+        found = [
+            [record(as_marks(right[one]), data=str(n)) for n, one in enumerate(samples)]
+            for right in rights
+        ]
+        interval = pool(found[0], "accuracy").metric
+        covered += interval.low <= truth <= interval.high
+        (one,), (other,) = (lined_up(of, "accuracy") for of in found)
+        told += mcnemar(one, other) < 0.05
+    assert interval.total == 450
+    assert covered / trials >= 0.93
+    assert told / trials <= 0.07
+
+
+def as_marks(right: np.ndarray) -> str:
+    return (right.astype(np.uint8) + ord("0")).tobytes().decode()
+
+
+def test_attacks_with_other_settings_are_never_taken_together() -> None:
+    def attacked(given: str, settings: str, **fields: Any) -> RunRecord:
+        checksums = {"data": "d", "model": "m", "attack": settings}
+        return record(given, attack="pwws", checksums=checksums, **fields)
+
+    def under(given: str, settings: str) -> RunRecord:
+        one = attacked(given, settings)
+        metrics = (*one.metrics, Metric("accuracy_under_attack", 0.5))
+        return replace(one, metrics=metrics, marks={**one.marks, "accuracy_under_attack": given})
+
+    both = [under("1100", "large"), under("1110", "small")]
+    assert pool(both, "accuracy_under_attack") is None
+    assert lined_up(both, "accuracy_under_attack") == []
+    assert lined_up(both[:1], "accuracy_under_attack") == ["1100"]
+    assert pool([attacked("1100", "large"), attacked("1100", "small")], "accuracy") is not None
 
 
 def test_other_examples_have_a_mean_without_an_interval_and_are_not_lined_up() -> None:

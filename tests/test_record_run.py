@@ -416,6 +416,12 @@ def test_torn_is_about_the_last_reading(tmp_path: Path) -> None:
         (lines().replace(b'"id": "7"', b'"id: "7"'), r"Line 9 of .*a\.jsonl is not JSON"),
         (lines().replace(b'"id": "7"', b'"ld": "7"'), r"Line 9 of .*a\.jsonl: This is no outcome"),
         (lines().replace(b'"failed"', b'"lost"', 1), r"Line 3 of .*: An outcome has the status"),
+        (lines() + b"\n".join(lines().splitlines()[-1:]) + b"\n", "promises 200 .* holds more"),
+        (lines(HEADER | {"examples": 199}), "promises 199 outcomes and holds more; it was changed"),
+        (
+            lines().replace(b'"id": "7"', b'"id": "3"'),
+            "Line 9 .* a second outcome of the example 3",
+        ),
     ],
 )
 def test_what_are_no_outcomes_is_told(content: bytes, sentence: str, tmp_path: Path) -> None:

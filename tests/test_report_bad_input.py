@@ -1,6 +1,7 @@
 """What cannot be read is told on the page, and costs no more than itself."""
 
 import gzip
+import hashlib
 import json
 from collections.abc import Iterator
 from dataclasses import replace
@@ -10,7 +11,7 @@ import pytest
 import report_records as made
 
 from holdfast.errors import InputError
-from holdfast.record import Found, Metric, RunRecord, find_records, write_record
+from holdfast.record import Found, Metric, RunRecord, find_records, read_record, write_record
 from holdfast.report import report, write_report
 from holdfast.report.content import Content, Gallery
 
@@ -94,6 +95,43 @@ def test_a_line_that_is_no_outcome_ends_its_file_only(folder: Path) -> None:
     assert len(told.problems) == 1
     assert "10 outcomes before it are counted" in told.problems[0]
     assert shown(told) == EXAMPLES + 10
+
+
+def test_other_outcomes_than_the_records_own_are_not_shown(folder: Path) -> None:
+    file, record = outcomes(folder), folder / "plain" / "attack.json"
+    found = read_record(record)
+    known = {**found.checksums, "outcomes": hashlib.sha256(file.read_bytes()).hexdigest()}
+    write_record(replace(found, checksums=known), record)
+    assert shown(content(folder)) == EXAMPLES
+    assert content(folder).problems == ()
+    file.write_text(file.read_text(encoding="utf-8").replace('"failed"', '"untouched"'))
+    told = content(folder)
+    assert "is not the file that the record was made of" in told.problems[0]
+    assert shown(told) == 0
+    assert has_results(told)
+
+
+def test_a_record_that_contradicts_itself_is_told_and_left_out(folder: Path) -> None:
+    file = folder / "plain" / "attack.json"
+    found = read_record(file)
+    edited = tuple(
+        replace(metric, value=0.95) if metric.name == "accuracy_under_attack" else metric
+        for metric in found.metrics
+    )
+    wrong = replace(found, metrics=edited)
+    write_record(wrong, file)
+    told = content(folder)
+    assert "attack.json contradicts itself" in told.problems[0]
+    assert "its accuracy_under_attack is 0.95" in told.problems[0]
+    assert "95.0" not in report(find_records([folder])).markdown()
+    assert has_results(told)
+    sound = made.clean_record("plain", 0, EXAMPLES, 0.9)
+    in_memory = Found(((file, wrong), (folder / "clean.json", sound)), ())
+    told = report(in_memory).content
+    assert len(told.problems) == 1
+    assert "contradicts itself and is left out" in told.problems[0]
+    with pytest.raises(InputError, match=r"no record to report on; .*contradicts itself"):
+        report(Found(in_memory.records[:1], ()))
 
 
 def test_texts_that_are_no_texts_are_told(folder: Path) -> None:

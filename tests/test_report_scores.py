@@ -87,14 +87,27 @@ def test_trainings_that_saw_other_examples_are_not_lined_up() -> None:
     assert section(told, "comparisons") is None
 
 
-def test_several_samples_have_an_interval_of_shares() -> None:
-    def score(rows: dict[str, str], **fields):
-        two = [marked(one, checksums={"data": data}, **fields) for data, one in rows.items()]
-        return Cells.of(two).score("m", CLEAN)
+def samples(rows: dict[str, str], model: str = "m", **fields) -> list[RunRecord]:
+    return [marked(one, model, checksums={"data": data}, **fields) for data, one in rows.items()]
 
-    right = score({"one sample": "1" * 30, "another": "1" * 30})
-    assert (right.value, right.high, right.examples) == (1.0, 1.0, 60)
-    assert right.low == pytest.approx(wilson(60, 60)[0])
+
+def test_several_samples_have_an_interval_of_shares_as_wide_as_one() -> None:
+    both = samples({"one sample": "1" * 30, "another": "1" * 30})
+    right = Cells.of(both).score("m", CLEAN)
+    assert (right.value, right.high, right.examples) == (1.0, 1.0, 30)
+    assert right.low == pytest.approx(wilson(30, 30)[0])
+
+
+def test_several_samples_are_said_to_be_as_sure_as_one_and_one_is_compared() -> None:
+    rows = {"one sample": "1" * 30 + "0" * 30, "another": "1" * 40 + "0" * 20}
+    told = content(*samples(rows, "plain"), *samples(dict.fromkeys(rows, "1" * 60)))
+    assert "60 examples" in {cell.detail for cell in table(told).head}
+    assert any("may hold the same examples" in note for note in table(told).notes)
+    first, note = section(told, "comparisons").blocks[0].items
+    assert "m is better by 33.3 points" in first.text  # "another" comes first by its name
+    assert note.text == "Compared on one of 2 samples: the others may hold the same examples."
+    alone = content(marked("1" * 60, "plain"), marked("1" * 60))
+    assert not any("same examples" in note for note in table(alone).notes)
 
 
 def test_several_attack_seeds_have_an_interval_of_shares() -> None:

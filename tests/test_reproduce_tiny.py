@@ -221,6 +221,24 @@ def test_a_record_is_run_again_and_lands_in_its_interval(place, tmp_path):
     assert len(list((tmp_path / "again").glob("*/run.json"))) == 1  # trained once for all of them
 
 
+@pytest.mark.parametrize("certify", [True, False])
+def test_answers_are_proved_again_only_where_they_were(certify, place, tmp_path, monkeypatch):
+    """Or the number of queries would be another one: a proof takes as many as it reads."""
+    reproduce(REPRODUCTIONS["imbert-table3"], setting(place))
+    record = read_record(place / "out/records/BERT/0/sst2/pwws_rift-0.json")
+    asked = dataclasses.replace(record, config={**record.config, "certify": certify})
+    file = write_record(asked, tmp_path / "asked.json")
+    suites = []
+
+    def evaluate(checkpoint, suite, out):
+        suites.append(suite)
+        return [record]
+
+    monkeypatch.setattr("holdfast.reproduce.again.evaluate", evaluate)
+    run_again(file, wanted(place, output=tmp_path, model=None, data=None))
+    assert [suite.certify for suite in suites] == [certify]
+
+
 def test_files_that_other_attacks_of_its_suite_read_do_not_stop_a_record(place, tmp_path):
     """A record names all files of its suite; pwws_rift has no use for WordNet."""
     reproduce(REPRODUCTIONS["imbert-table3"], setting(place))

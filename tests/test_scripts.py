@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.data import Example
-from holdfast.record import Metric, RunRecord, read_record, write_collection
+from holdfast.record import Metric, RunRecord, read_collection, read_record, write_collection
 from holdfast.reproduce import Setting
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -121,29 +121,67 @@ def test_the_best_under_its_worst_attack_within_a_point_is_chosen():
         choose(found, WORDS)
 
 
+def evaluated(
+    model: str, attack: str | None, value: float, *, name: str = "", data: str = ""
+) -> RunRecord:
+    name = name or ("accuracy_under_attack" if attack else "accuracy")
+    return RunRecord(
+        kind="evaluation",
+        model=model,
+        task="sst2",
+        seed=0,
+        config={},
+        attack=attack,
+        metrics=(Metric(name, value),),
+        checksums={"data": data} if data else {},
+    )
+
+
 def test_accuracies_are_read_from_records():
     from choose import accuracies
 
-    def record(attack: str | None, name: str, value: float) -> RunRecord:
-        return RunRecord(
-            kind="evaluation",
-            model="Plain",
-            task="sst2",
-            seed=0,
-            config={},
-            attack=attack,
-            metrics=(Metric(name, value),),
-        )
-
     found = accuracies(
         [
-            record(None, "accuracy", 0.9),
-            record("pwws_ren", "accuracy_under_attack", 0.2),
-            record("pwws_ren", "accuracy_under_attack", 0.4),  # another seed
-            record("pwws_ren", "success_rate", 0.6),
+            evaluated("Plain", None, 0.9),
+            evaluated("Plain", "pwws_ren", 0.2),
+            evaluated("Plain", "pwws_ren", 0.4),  # another seed
+            evaluated("Plain", "pwws_ren", 0.6, name="success_rate"),
         ]
     )
     assert found == {"Plain": {"clean": 0.9, "pwws_ren": pytest.approx(0.3)}}
+
+
+def test_what_was_measured_on_other_examples_is_left_out_and_told(capsys):
+    from choose import accuracies
+
+    records = [
+        *(evaluated("Plain", attack, 0.5, data="a") for attack in (None, "pwws_ren")),
+        *(evaluated("same", attack, 0.6, data="a") for attack in (None, "pwws_ren")),
+        evaluated("partly", None, 0.7, data="a"),
+        evaluated("partly", "pwws_ren", 0.7, data="b"),
+        evaluated("mixed", "pwws_ren", 0.8, data="a"),
+        evaluated("mixed", "pwws_ren", 0.8, data="b"),
+    ]
+    found = accuracies(records)
+    assert found["same"] == {"clean": 0.6, "pwws_ren": 0.6}
+    assert (found["partly"], found["mixed"]) == ({"clean": 0.7}, {})
+    assert capsys.readouterr().err.splitlines() == [
+        "left out: partly saw other examples than Plain (pwws_ren)",
+        "left out: mixed saw other examples than Plain (pwws_ren)",
+    ]
+
+
+def test_of_candidates_on_several_draws_those_on_plains_are_chosen_from(capsys):
+    """The development records of SNLI mix draws."""
+    from choose import PLAIN, WORDS, accuracies, choose
+
+    file = ROOT / "results" / "search-snli" / "all-MiniLM-L6-v2.records.jsonl.gz"
+    records = [record for record in read_collection(file) if record.kind == "evaluation"]
+    draws = {(r.model, r.attack): r.checksums["data"] for r in records}
+    chosen = choose(accuracies(records), WORDS)
+    assert "left out: Plain spelt saw other examples" in capsys.readouterr().err
+    for attack in (None, *WORDS):
+        assert draws[chosen, attack] == draws[PLAIN, attack]
 
 
 # -- latency and results --------------------------------------------------------------------------

@@ -10,11 +10,11 @@ from holdfast.attack import (
     Process,
     Summary,
     attack_to_file,
+    parts_of,
     read_outcomes,
     summarise,
     verify,
 )
-from holdfast.attack.certify import provable
 from holdfast.errors import RunFailed
 from holdfast.evaluate.baselines import Baselines, baselines, doubts, share
 from holdfast.evaluate.bench import Bench
@@ -69,8 +69,8 @@ class Attacked:
             raise RunFailed(f"{error} They were moved to {aside}.") from error
 
     def _counted(self, outcomes: Sequence[Outcome], begun: tuple[str, ...]) -> Measured:
-        proved = self.cell.certify and provable(self.attack, self.bench.victim) is not None
-        found = counted(outcomes, self.attack.name, self.bench.victim.classes, certified=proved)
+        classes, certified = self.bench.victim.classes, self.cell.certify
+        found = counted(outcomes, self.attack.name, classes, certified=certified)
         return replace(
             found,
             metrics=(*found.metrics, *self._similarity(outcomes)),
@@ -92,8 +92,7 @@ class Attacked:
 def begun_before(file: Path, process: Process) -> tuple[str, ...]:
     """Return a note where an earlier run has written outcomes already; to be asked at the start."""
     alone = process.count == 1  # or the parts of the others may be of this very run
-    own = "*" if alone else f"{process.rank}-of-{process.count}"
-    if not file.exists() and not any(file.parent.glob(f".{file.name}.{own}.part")):
+    if not file.exists() and not parts_of(file, None if alone else process):
         return ()
     return (
         "The attack was interrupted and resumed: the seconds are those of its last part alone.",

@@ -89,7 +89,7 @@ def _counted(outcomes: Sequence[Outcome], attack: str, task: str, *, certified: 
 
 
 def _checksums(path: Path, header: Mapping[str, Any]) -> dict[str, str]:
-    described = json.dumps(header["attack"], sort_keys=True).encode()
+    described = json.dumps([header["attack"]], sort_keys=True).encode()  # as of an evaluation
     known = {"model": header.get("victim"), "data": header.get("data_sha256")}
     return {
         **{name: str(value) for name, value in known.items() if value},

@@ -23,7 +23,8 @@ _SHOWN = 4
 def finished(path: Path, head: RunRecord) -> RunRecord | None:
     """Return the record at `path` if it is of the cell that `head` begins; none: it is not done.
 
-    Files may lie elsewhere than before: what they hold decides, and the seeds.
+    Files may lie elsewhere than before: what they hold decides, and the seeds. A record that
+    contradicts itself is refused as it is read.
     """
     if not path.is_file():
         return None
@@ -44,7 +45,21 @@ def _identity(record: RunRecord, known_by: RunRecord | None = None) -> dict[str,
     names = [name for name in _WORDS if name != "labels" or name in told]
     checksums = {name: record.checksums[name] for name in names if name in record.checksums}
     measured = {name: record.config.get(name) for name in _MEASURED}
+    measured["certify"] = _proved(record)
     return {"type": record.config.get("type"), "seeds": dict(record.seeds)} | checksums | measured
+
+
+def _proved(record: RunRecord) -> bool:
+    """Whether the answers under an attack were proved, or will be; other cells count the same then.
+
+    Records of earlier versions ask for no proofs, or say that they were asked for where nothing can
+    be proved: what is measured tells.
+    """
+    if record.config.get("type") != "AttackCell":
+        return False
+    if record.marks:
+        return "certified_accuracy" in record.marks
+    return bool(record.config.get("certify"))
 
 
 def _differences(found: RunRecord, head: RunRecord) -> list[str]:

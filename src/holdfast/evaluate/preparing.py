@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.attack import Attack, describe
+from holdfast.attack.certify import provable
 from holdfast.attack.sources import ModelFolder
 from holdfast.data import checksum
 from holdfast.evaluate.adapting import ADAPTIVE, Adapted, outcomes_of_reference
@@ -53,6 +54,8 @@ def _clean(bench: Bench, cell: CleanCell) -> Prepared:
 def _attack(bench: Bench, cell: AttackCell) -> Prepared:
     drawn = bench.supplies.drawn(cell.reading, bench.fitted.labels)
     attack = bench.supplies.attack(cell.attack, cell.material, cell.moving)
+    # where nothing can be proved, asking for proofs makes no other cell
+    cell = replace(cell, certify=cell.certify and provable(attack, bench.victim) is not None)
     file = bench.out / cell.stem.with_name(f"{cell.stem.name}.outcomes.jsonl")
     checksums = {**_checksums(attack), **_encoder(cell.material.encoder)}
     seeds = dict.fromkeys(("sample", "attack"), cell.reading.seed)

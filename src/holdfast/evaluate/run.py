@@ -7,6 +7,7 @@ from pathlib import Path
 
 from holdfast.attack import Machine, Process
 from holdfast.attack.machine import ANY_MACHINE
+from holdfast.data import checksum
 from holdfast.errors import InputError
 from holdfast.evaluate.bench import Bench
 from holdfast.evaluate.cells import AttackCell, Cell, cells_of
@@ -68,6 +69,7 @@ def _evaluate_plan(
     plan: Sequence[Fitted], suite: Suite, out: Path, machine: Machine, progress: Progress
 ) -> list[RunRecord]:
     """Read everything but the models, then measure one checkpoint after the other."""
+    _require_folder(out)
     supplies, environment = Supplies(), describe_environment()
     records: list[RunRecord] = []
     for fitted in plan:
@@ -86,6 +88,16 @@ def _evaluate_plan(
     for place in dict.fromkeys(fitted.checkpoint.place for fitted in plan if fitted.parts):
         records += write_total(out / place)
     return records
+
+
+def _require_folder(out: Path) -> None:
+    """Refuse a place where no folder can be, before anything is measured for it."""
+    for place in (out, *out.parents):
+        if place.exists() and not place.is_dir():
+            raise InputError(
+                f"The records were to be written in the folder {out}, and {place} is a file; "
+                "choose another output folder."
+            )
 
 
 def _cells(fitted: Fitted, suite: Suite) -> list[Cell]:
@@ -119,7 +131,16 @@ def _settled(bench: Bench, cell: Cell) -> RunRecord | None:
     measured = prepared.measure()
     if measured is None:
         return None
-    record = bench.completed(prepared.head, measured, time.perf_counter() - begun)
+    completed = bench.completed(prepared.head, measured, time.perf_counter() - begun)
+    record = _sealed(completed, path)
     write_record(record, path)
     bench.progress.done(record, path, before=False)
     return record
+
+
+def _sealed(record: RunRecord, path: Path) -> RunRecord:
+    """Return the record with the checksum of its outcomes: others in their place are noticed."""
+    if record.outcomes is None:
+        return record
+    outcomes = checksum(path.with_name(record.outcomes))
+    return replace(record, checksums={**record.checksums, "outcomes": outcomes})

@@ -74,6 +74,11 @@ class Suite:
                 f"{self.clean_examples} without an attack and {self.adaptive_examples} for the "
                 "adaptive check; expected at least one of each."
             )
+        if (least := min(self.seeds)) < 0:
+            raise InputError(
+                f"The suite has the seed {least}; expected seeds of 0 or more, by which examples "
+                "are drawn and attacks search."
+            )
         for name in ("tasks", "attacks", "seeds"):
             _refuse_twice(name, getattr(self, name))
         for task in self.tasks:

@@ -69,7 +69,9 @@ def true_gradient(victim: ModelVictim, texts: Sequence[tuple[str, ...]]) -> True
     handle = connected(victim.model)
     solved = handle is not None and handle.connection.scheme.weight != 0.0
     own = handle.connection.gradient if handle is not None and solved else None
-    tried: list[Gradient | None] = [Unrolled(), ImplicitFunction(), own] if solved else [None]
+    tried: list[Gradient | None] = (
+        [Unrolled(), ImplicitFunction(on_failure="keep"), own] if solved else [None]
+    )
     errors = [_disagreement(victim, texts, gradient) for gradient in tried]
     least = min(range(len(tried)), key=errors.__getitem__)
     sentence = _sentence(tried[least], errors[least], own, errors[-1])

@@ -1,6 +1,7 @@
 """Outcomes of an attack as the file holds them: a header, then one JSON object a line; no torch."""
 
 import gzip
+import hashlib
 import json
 import zlib
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ from typing import IO, Any
 
 from holdfast.errors import InputError
 from holdfast.record.outcome import Outcome
+from holdfast.record.run_record import RunRecord
 
 FORMAT = 1
 """Of the header that attacks write."""
@@ -17,7 +19,7 @@ FORMAT = 1
 
 @dataclass
 class OutcomesFile:
-    """The file at `path`, plain or gzipped; read line by line, so its size does not matter."""
+    """The file at `path`, plain or gzipped; read line by line, and only ids are kept."""
 
     path: Path
     torn: bool = field(default=False, init=False)
@@ -30,10 +32,18 @@ class OutcomesFile:
         with self._open() as file:
             return self._header(next(self._lines(file), b""))
 
+    def belongs_to(self, record: RunRecord) -> bool:
+        """Whether it is what the record was made of; records of earlier versions do not say."""
+        known = record.checksums.get("outcomes")
+        return known is None or known == self._sha256()
+
     def __iter__(self) -> Iterator[Outcome]:
-        """Yield the outcomes; `torn` then says whether the file ends too early."""
+        """Yield the outcomes; `torn` then says whether the file ends too early.
+
+        More than the header promises, or two of one example, are refused: all would be counted.
+        """
         self.torn = True
-        number = 1
+        number, ids = 1, set[str]()
         with self._open() as file:
             lines = self._lines(file)
             first = next(lines, None)
@@ -41,7 +51,9 @@ class OutcomesFile:
                 return  # cut off in its header, or before
             promised = self._header(first).get("examples")
             for number, line in enumerate(lines, start=2):
-                yield self._outcome(line, number)
+                outcome = self._outcome(line, number)
+                self._require_new(outcome, number, ids, promised)
+                yield outcome
         missing = isinstance(promised, int) and number <= promised
         self.torn = self._cut or missing
 
@@ -82,6 +94,25 @@ class OutcomesFile:
             return Outcome.from_json(found)
         except InputError as error:
             raise InputError(f"Line {number} of {self.path}: {error}") from error
+
+    def _require_new(self, outcome: Outcome, number: int, ids: set[str], promised: Any) -> None:
+        """Refuse an outcome that is one too many; `ids` are those of the lines before."""
+        if isinstance(promised, int) and number > promised + 1:
+            raise InputError(
+                f"{self.path} promises {promised} outcomes and holds more; it was changed since it "
+                "was written: attack again."
+            )
+        own = repr(outcome.id)  # files of other making may have anything for an id
+        if own in ids:
+            raise InputError(
+                f"Line {number} of {self.path} is a second outcome of the example {outcome.id}; "
+                "expected one of each: attack again."
+            )
+        ids.add(own)
+
+    def _sha256(self) -> str:
+        with self.path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
 
     def _open(self) -> IO[bytes] | gzip.GzipFile:
         try:

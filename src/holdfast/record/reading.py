@@ -9,6 +9,7 @@ from typing import Any
 from holdfast.errors import InputError
 from holdfast.record.codec import decode, encode
 from holdfast.record.collection import SUFFIX, lines_of
+from holdfast.record.contradictions import contradictions
 from holdfast.record.files import write_atomically
 from holdfast.record.run_record import FORMAT, RunRecord
 from holdfast.record.training import SCHEMA, training_record
@@ -26,19 +27,22 @@ def write_record(record: RunRecord, path: Path) -> Path:
 
 
 def read_record(path: Path) -> RunRecord:
-    """Read a record of any format that was ever written."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{path} cannot be read ({error.strerror}).") from error
-    except ValueError as error:
-        raise InputError(f"{path} is no record: it is not JSON ({error}).") from error
-    return _read_text(path, text)
+    """Read a record of any format that was ever written; one that contradicts itself is refused."""
+    return _believed(path, _read_text(path, _text_of(path)))
 
 
 def read_collection(path: Path) -> list[RunRecord]:
     """Read the records of one file of many."""
-    return [_read_text(path, line) for line in lines_of(path)]
+    return [_believed(path, _read_text(path, line)) for line in lines_of(path)]
+
+
+def _text_of(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{path} cannot be read ({error.strerror}).") from error
+    except ValueError as error:
+        raise InputError(f"{path} is no record: it is not JSON ({error}).") from error
 
 
 def _read_text(path: Path, text: str) -> RunRecord:
@@ -81,6 +85,21 @@ def _read_training(path: Path, content: dict[str, Any]) -> RunRecord:
     return training_record(content, path)
 
 
+def _believed(path: Path, record: RunRecord) -> RunRecord:
+    if doubt := _doubt(path, record):
+        raise InputError(doubt)
+    return record
+
+
+def _doubt(path: Path, record: RunRecord) -> str:
+    """Return where a record contradicts itself, as a sentence; empty: nowhere."""
+    told = next(contradictions(record), "")
+    return told and (
+        f"{path} contradicts itself ({record.model}, {record.task}): {told}. It was edited or "
+        "damaged; restore it, or remove it and measure again."
+    )
+
+
 @dataclass(frozen=True)
 class Found:
     """The records of some files and folders, and what could not be read."""
@@ -88,7 +107,8 @@ class Found:
     records: tuple[tuple[Path, RunRecord], ...]
     """Each with its file, beside which its outcomes lie."""
     problems: tuple[str, ...]
-    """A sentence for each file that is no readable record; the others are unharmed."""
+    """A sentence for each file that is no readable record, and for each record that contradicts
+    itself; the others are unharmed."""
 
 
 def find_records(places: Iterable[Path]) -> Found:
@@ -99,11 +119,14 @@ def find_records(places: Iterable[Path]) -> Found:
         once.setdefault(path.resolve(), path)
     for path in once.values():
         try:
-            many = path.name.endswith(SUFFIX)
-            found = read_collection(path) if many else [read_record(path)]
-            records += [(path, record) for record in found]
+            texts = lines_of(path) if path.name.endswith(SUFFIX) else [_text_of(path)]
+            found = [_read_text(path, text) for text in texts]
         except InputError as error:
             problems.append(str(error))
+            continue
+        doubts = [_doubt(path, record) for record in found]
+        problems += filter(None, doubts)
+        records += [(path, one) for one, doubt in zip(found, doubts, strict=True) if not doubt]
     return Found(tuple(records), tuple(problems))
 
 

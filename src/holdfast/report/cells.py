@@ -5,8 +5,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from holdfast.record import RunRecord
-from holdfast.record.pooling import REPEATS, lined_up, marks_of
+from holdfast.record import Metric, RunRecord
+from holdfast.record.attacks import without_settings
+from holdfast.record.pooling import BEFORE, REPEATS, lined_up, marks_of
 from holdfast.report.scores import Column, Measurement, Score, score
 
 JUDGED = ("accuracy_under_attack", "white_box_accuracy", "hull_accuracy")
@@ -37,8 +38,7 @@ class Cells:
         for record in records:
             if record.kind == kind:
                 for metric in record.metrics:
-                    column = Column(record.task, record.attack, metric.name, metric.group)
-                    found[record.model, column].append(Measurement(record, metric))
+                    found[record.model, _column(record, metric)].append(Measurement(record, metric))
         return cls(dict(found), _repeats(found.values()))
 
     @property
@@ -89,6 +89,12 @@ class Cells:
         """Return which examples were right, a string for each training; empty: not known."""
         found = self.found.get((model, column), ())
         return lined_up((one.record for one in found), column.metric, column.group)
+
+
+def _column(record: RunRecord, metric: Metric) -> Column:
+    """Return what a metric is about; before an attack its settings make no difference."""
+    attack = without_settings(record.attack) if metric.name in BEFORE else record.attack
+    return Column(record.task, attack, metric.name, metric.group)
 
 
 def _repeats(cells: Iterable[Sequence[Measurement]]) -> int:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from holdfast.record.attacks import settings_in, with_settings
 from holdfast.report.cells import Cells
 from holdfast.report.scores import ADVGLUE, Column
 
@@ -80,11 +81,11 @@ def part_order(task: str) -> int:
 def heading(column: Column) -> str:
     """Return what stands above a column."""
     if column.group == SMALL_GENETIC:
-        return "small genetic"
+        return with_settings("small genetic", settings_in(column.attack))
     if column.group:
         return f"{column.group} {column.metric}".replace("_", " ")
     if column.metric in ADAPTIVE:
-        return ADAPTIVE[column.metric]
+        return with_settings(ADAPTIVE[column.metric], settings_in(column.attack))
     if column.metric in TOTALS:
         return TOTALS[column.metric]
     if _part(column):

@@ -67,6 +67,10 @@ def _findings(cells: Cells, column: Column, against: str) -> list[Finding]:
         if scores[model].data == scores[against].data and len(rows[0]) == len(marks[against][0])
     }
     findings = _compared(compare_all(same, against, repeats=cells.repeats)) if len(same) > 1 else []
+    if findings and scores[against].several_samples:
+        count = len(scores[against].data)
+        text = f"Compared on one of {count} samples: the others may hold the same examples."
+        findings.append(Finding(text))
     if others := [model for model in marks if model not in same]:
         text = f"{joined(others)}: measured on other examples than {against}, so not compared."
         findings.append(Finding(text))

@@ -2,8 +2,11 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from holdfast.record import WARNING, RunRecord
+from holdfast.record.attacks import settings_in, without_settings
+from holdfast.record.pooling import data_of, training_of
 from holdfast.report.cells import Cells
 from holdfast.report.columns import full_heading
 from holdfast.report.constant import Constant
@@ -13,6 +16,7 @@ from holdfast.report.scores import ADVGLUE, Column
 from holdfast.report.sweeps import without
 
 ACCURACY = "accuracy"
+_TIMED = ("latency_ms", "memory_mib")  # another number each time
 
 
 def alerts(
@@ -27,6 +31,8 @@ def alerts(
         *_no_better(cells, columns, constant),
         *_notes(records),
         *_several_configurations(records),
+        *_told_twice(records),
+        *_several_attacks(records),
         *_different_examples(cells, columns),
         *_not_through_gradients(cells),
         *_one_training(cells),
@@ -96,6 +102,51 @@ def _several_configurations(records: Iterable[RunRecord]) -> Iterator[Alert]:
             "Give each configuration a name of its own."
         )
         yield Alert("warning", text, joined(names))
+
+
+def _told_twice(records: Iterable[RunRecord]) -> Iterator[Alert]:
+    """Say where two records of the same thing have other numbers: one of them is shown."""
+    known: dict[tuple[Any, ...], RunRecord] = {}
+    places = []
+    for record in records:
+        if record.kind == "evaluation":
+            suite = (data_of(record), *sorted(record.seeds.items()))
+            about = (record.model, record.task, record.attack, training_of(record), suite)
+            if _disagree(known.setdefault(about, record), record):
+                places.append(where(record))
+    if places:
+        text = (
+            "Records of the same checkpoint, examples and attack have other numbers, and the last "
+            "of them is shown. Take away those that are wrong."
+        )
+        yield Alert("warning", text, joined(list(dict.fromkeys(places))))
+
+
+def _disagree(one: RunRecord, other: RunRecord) -> bool:
+    """Whether two records give one thing two values; what only one of them tells is none."""
+    told, retold = _numbers(one), _numbers(other)
+    return any(retold.get(name, value) != value for name, value in told.items())
+
+
+def _numbers(record: RunRecord) -> dict[tuple[str, str], float | str | None]:
+    metrics = {(m.name, m.group): m.value for m in record.metrics if m.name not in _TIMED}
+    return {**metrics, **{(name, "marks"): marks for name, marks in record.marks.items()}}
+
+
+def _several_attacks(records: Iterable[RunRecord]) -> Iterator[Alert]:
+    """Say where one name stands for attacks with other settings: each has a column of its own."""
+    found: dict[tuple[str, str], dict[str, None]] = defaultdict(dict)
+    for record in records:
+        name, settings = without_settings(record.attack), settings_in(record.attack)
+        if name and settings:
+            found[name, record.task][settings] = None
+    if found:
+        text = (
+            "One name stands for several attacks: the attack had other settings or files. They are "
+            "told apart by the start of its checksum, and not compared or taken together."
+        )
+        told = [f"{name} on {task}: {joined(list(of))}" for (name, task), of in found.items()]
+        yield Alert("warning", text, "; ".join(told))
 
 
 def _different_examples(cells: Cells, columns: Sequence[Column]) -> Iterator[Alert]:

@@ -1,6 +1,6 @@
 """AdvGLUE by level: rows made by changing words, by rewriting sentences, by people."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -10,7 +10,7 @@ from holdfast.record.run_record import no_better_than_majority
 from holdfast.report.cells import Cells
 from holdfast.report.columns import part_order
 from holdfast.report.content import Block, Cell, Figure, Row, Section, Table
-from holdfast.report.numbers import NO_BETTER, interval, percent
+from holdfast.report.numbers import NO_BETTER, interval, joined, percent
 from holdfast.report.scores import ADVGLUE, Column
 from holdfast.report.sketch import INK, shown_name, sketch, style_of
 from holdfast.statistics import wilson
@@ -49,7 +49,7 @@ def levels(cells: Cells, hues: Mapping[str, int]) -> Section | None:
     ]
     whole = [("AdvGLUE, all tasks", columns)] if len(tasks) > 1 else []
     figures: list[Block] = [
-        _figure(name, bars, cells.models, hues)
+        _figure(name, bars, cells.models, hues, _left_out(cells, members, bars))
         for name, members in [*whole, *parts][:MOST_FIGURES]
         if (bars := _bars(cells, members))
     ]
@@ -63,26 +63,44 @@ def levels(cells: Cells, hues: Mapping[str, int]) -> Section | None:
 
 
 def _bars(cells: Cells, columns: Sequence[Column]) -> dict[tuple[str, str], Bar]:
-    """Pool the rows of the tasks; of several trainings the mean, with the interval of one."""
+    """Pool the rows of the tasks; of several trainings the mean, with the interval of one.
+
+    A model that lacks a task has no bar: beside the others it would stand on easier or harder rows.
+    """
     found: dict[tuple[str, str], list[tuple[float, int, float | None]]] = defaultdict(list)
     for column in columns:
         for model, score in cells.scores(column).items():
-            part = (score.value, score.examples or 0, score.majority)
-            found[model, column.group].append(part)
-    return {key: bar for key, parts in found.items() if (bar := _pooled(parts))}
+            if score.examples:
+                part = (score.value, score.examples, score.majority)
+                found[model, column.group].append(part)
+    tasks = Counter(column.group for column in columns)
+    return {
+        (model, level): _pooled(parts)
+        for (model, level), parts in found.items()
+        if len(parts) == tasks[level]
+    }
 
 
-def _pooled(parts: Sequence[tuple[float, int, float | None]]) -> Bar | None:
+def _left_out(cells: Cells, columns: Sequence[Column], bars: Bars) -> list[str]:
+    """Return the models that were measured on a part of some level alone, and have no bar there."""
+    return [
+        model
+        for model in cells.models
+        if any(cells.score(model, c) and (model, c.group) not in bars for c in columns)
+    ]
+
+
+def _pooled(parts: Sequence[tuple[float, int, float | None]]) -> Bar:
     rows = sum(count for _, count, _ in parts)
-    if not rows:
-        return None
     value = sum(share * count for share, count, _ in parts) / rows
     known = [(m, count) for _, count, m in parts if m is not None]
     majority = sum(m * count for m, count in known) / rows if len(known) == len(parts) else None
     return Bar(value, *wilson(round(value * rows), rows), majority, rows)
 
 
-def _figure(name: str, bars: Bars, models: Sequence[str], hues: Mapping[str, int]) -> Figure:
+def _figure(
+    name: str, bars: Bars, models: Sequence[str], hues: Mapping[str, int], left_out: list[str]
+) -> Figure:
     present = [m for m in models if any((m, level) in bars for level in LEVELS)]
     shown = [level for level in LEVELS if any((m, level) in bars for m in present)]
     title = f"{name}: accuracy by level"
@@ -95,6 +113,8 @@ def _figure(name: str, bars: Bars, models: Sequence[str], hues: Mapping[str, int
     note = "Intervals are Wilson's for the rows of one training."
     if len(drawn) < len(present):
         note += f" Drawn are the first {len(drawn)} of {len(present)} models."
+    if left_out:
+        note += f" Left out where they lack a task or its number of rows: {joined(left_out)}."
     return Figure(f"levels-{name}", drawing, _numbers(title, bars, present, shown), note)
 
 

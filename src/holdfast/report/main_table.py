@@ -19,6 +19,11 @@ _INTERVALS = (
     "examples and trainings ({repeats:,} draws). The line shows the same from 0 to 100; its tick "
     "is the majority class."
 )
+_SAMPLES = (
+    "Where there are several samples of the examples the number is their mean; they may hold the "
+    "same examples, so the interval is as wide as that of one of them, and the count is that of "
+    "the largest."
+)
 
 
 def results(cells: Cells, constant: Mapping[str, Constant]) -> Section | None:
@@ -75,6 +80,8 @@ def _table(
     ]
     head = (Cell("model"), *(Cell(heading(c), detail=_examples(scores[c])) for c in columns))
     notes = [*_definitions(columns), _INTERVALS.format(repeats=cells.repeats)]
+    several = any(one.several_samples for column in scores.values() for one in column.values())
+    notes += [_SAMPLES] if several else []
     notes += [_BEST] if any(best.values()) else []
     caption = f"Accuracy of {counted(len(models), 'model')} on {task}, in percent"
     return Table(caption, head, (*rows, *_baselines(columns, scores)), tuple(notes), title=task)

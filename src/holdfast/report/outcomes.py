@@ -75,6 +75,7 @@ def _read(found: Outcomes, record: RunRecord, file: OutcomesFile) -> None:
     count, under = 0, record.attack or "none"
     try:
         file.header()
+        _require_own(file, record)
         for outcome in file:
             count += 1
             answers.add(outcome.prediction)
@@ -96,6 +97,14 @@ def _read(found: Outcomes, record: RunRecord, file: OutcomesFile) -> None:
         )
     if count >= FEWEST and len(answers - {None}) == 1 and len(labels) > 1:
         found.one_answer.append(record)
+
+
+def _require_own(file: OutcomesFile, record: RunRecord) -> None:
+    if not file.belongs_to(record):
+        raise InputError(
+            f"{file.path} is not the file that the record was made of, as its SHA-256 is another; "
+            "none of it is shown."
+        )
 
 
 def _require_texts(outcome: Outcome) -> None:

@@ -65,6 +65,11 @@ class Score:
     """Checksums of the examples; two scores can be compared where they agree."""
 
     @property
+    def several_samples(self) -> bool:
+        """Whether each training was measured on several samples of the examples."""
+        return len(self.data) > 1 and self.low is not None
+
+    @property
     def no_better_than_majority(self) -> bool:
         """Whether always answering the most frequent class would have scored as much, or more."""
         return no_better_than_majority(self.value, self.majority)

@@ -1,7 +1,8 @@
 """Records as far as they make sense: what is not a mark, a checksum or a seed is left out and told.
 
 A record can be written by hand or by another program; one that is wrong in a corner must cost that
-corner and not the page.
+corner and not the page. One whose numbers contradict each other is left out whole: nobody knows
+which of them to believe.
 """
 
 import json
@@ -11,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from holdfast.record import Found, Metric, RunRecord
+from holdfast.record.contradictions import contradictions, is_marks
 
 RUN = "run.json"  # that holdfast train writes
 
@@ -24,6 +26,9 @@ def sound(found: Found) -> Found:
     named = {_training(record) for path, record in found.records if path.name != RUN}
     for path, record in found.records:
         if path.name == RUN and _training(record) in named:
+            continue
+        if contradiction := next(contradictions(record), ""):
+            problems.append(f"{path} contradicts itself and is left out: {contradiction}.")
             continue
         mended, told = _mended(record)
         records.append((path, mended))
@@ -40,7 +45,7 @@ def _training(record: RunRecord) -> str | None:
 
 def _mended(record: RunRecord) -> tuple[RunRecord, list[str]]:
     kept: dict[str, dict[str, Any]] = {
-        "marks": {k: v for k, v in record.marks.items() if _is_marks(v)},
+        "marks": {k: v for k, v in record.marks.items() if is_marks(v)},
         "checksums": {k: v for k, v in record.checksums.items() if isinstance(v, str)},
         "seeds": {k: v for k, v in record.seeds.items() if type(v) is int},
     }
@@ -57,10 +62,6 @@ def _mended(record: RunRecord) -> tuple[RunRecord, list[str]]:
     if not isinstance(training, Mapping | None):
         changes["training"] = None
     return (replace(record, **changes) if changes else record), told
-
-
-def _is_marks(value: Any) -> bool:
-    return isinstance(value, str) and bool(value) and set(value) <= {"0", "1"}
 
 
 def _finite(metric: Metric) -> Metric:

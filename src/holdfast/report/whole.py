@@ -14,6 +14,7 @@ from holdfast.record import (
     write_atomically,
 )
 from holdfast.report import details
+from holdfast.report.attacks import named_by_settings
 from holdfast.report.cells import Cells
 from holdfast.report.columns import all_columns, base_tasks
 from holdfast.report.comparisons import comparisons, reference_model
@@ -71,10 +72,10 @@ def report(
     others are compared with; none: one that is called plain, else the first. `examples`: how many
     adversarial texts are shown at most.
     """
-    if not found.records:
-        told = f"; {found.problems[0]}" if found.problems else "."
+    read = named_by_settings(named_by_encoder(sound(found)))
+    if not read.records:
+        told = f"; {read.problems[0]}" if read.problems else "."
         raise InputError(f"There is no record to report on{told}")
-    read = named_by_encoder(sound(found))
     parts = _Building(read, tuple(published or ()), title, reference, examples)
     return Report(parts.content(), tuple(record for _, record in read.records))
 

@@ -178,6 +178,7 @@ def _suite(cell: Measured, wanted: Wanted) -> Suite:
         label=reading.label,
         material=_material(attacked, wanted) if attacked else Material(),
         moving=attacked.moving if attacked else "last",
+        certify=bool(attacked and attacked.certify),
         adaptive=False,
         stability=bool(attacked and attacked.stability),
         cost=False,

@@ -9,7 +9,7 @@ from holdfast.reproduce.fill import Value
 from holdfast.reproduce.result import Entry, Grid
 
 BELOW = "!"
-"""Behind a number that always answering the most frequent class would beat."""
+"""Behind a number that always answering the most frequent class would reach."""
 DIGITS = {"%": 1, "G": 2, "M": 1, "ms": 2, "": 4}
 
 
@@ -35,6 +35,20 @@ def lines(grid: Grid) -> Iterator[list[str]]:
             if any(cells):
                 yield [told, name, *cells]
                 told = ""
+    majorities = [_majority(grid, column) for column in grid.columns]
+    if any(majorities):
+        yield ["most frequent class", "", *majorities]
+
+
+def _majority(grid: Grid, column: str) -> str:
+    """Return what always answering the most frequent class scores; of several tasks: the range."""
+    known = [
+        (entry.measured.majority, entry.unit)
+        for entry in grid.entries
+        if entry.column == column and entry.measured and entry.measured.majority is not None
+    ]
+    ends = [number_text(*end) for end in (min(known), max(known))] if known else []
+    return " to ".join(dict.fromkeys(ends))
 
 
 def _units(grid: Grid, column: str) -> set[str]:
@@ -81,8 +95,8 @@ def number_text(value: float, unit: str) -> str:
 
 
 def any_below(grid: Grid) -> bool:
-    """Whether some number is below the majority class."""
+    """Whether some number is no better than the majority class."""
     return any(e.measured is not None and e.measured.no_better_than_majority for e in grid.entries)
 
 
-BELOW_TEXT = f"{BELOW} below what always answering the most frequent class would score."
+BELOW_TEXT = f"{BELOW} no better than always answering the most frequent class."

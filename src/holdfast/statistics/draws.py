@@ -6,14 +6,16 @@ they are, so that the plain bootstrap of five covers 83 % where it says 95 %. Tw
 
 - one fewer is drawn than there are, since n drawn from n vary too little by (n - 1) / n (Rao and
   Wu, 1988);
-- the draws are stretched as Student's t is against the normal distribution, with the degrees of
-  freedom that seeds and examples have together (Satterthwaite, 1946).
+- the draws are stretched as Student's t is against the normal distribution: by the mean of the
+  quantiles that seeds and examples would have alone, each as heavy as its part of the variance
+  (Cochran and Cox, 1957). One t with the degrees of freedom that both have together (Satterthwaite,
+  1946) takes these parts for known: of two seeds it covers 86 to 91 %.
 
 The p-value is Student's too: of the number against the spread of its draws. The share of the draws
 beyond zero could be no smaller than the draws are many, so that of many comparisons at once none
-could ever be told. Its tail is the mean of those that seeds and examples would have alone, each as
-heavy as its part of the variance, as Cochran and Cox (1957) do with the quantiles: far out, where a
-correction for many comparisons looks, Satterthwaite's is many times too light for few seeds.
+could ever be told. Its tail is the mean of those that seeds and examples would have alone, weighed
+as the quantiles are: far out, where a correction for many comparisons looks, Satterthwaite's is
+many times too light for few seeds.
 """
 
 from collections.abc import Sequence
@@ -125,11 +127,11 @@ def _stretch(parts: Sequence[tuple[float, int]]) -> float:
     """Return how much wider Student's t is than the normal distribution, for seeds so few."""
     from scipy.special import stdtrit
 
-    variance = sum(share for share, _ in parts)
-    if not variance:
+    whole = sum(share for share, _ in parts)
+    if not whole:
         return 1.0  # nothing varies
-    freedom = variance**2 / sum(share**2 / degrees for share, degrees in parts)
-    return float(stdtrit(freedom, 0.975)) / Z
+    far = sum(share * float(stdtrit(degrees, 0.975)) for share, degrees in parts)
+    return far / whole / Z
 
 
 def _parts(tables: Sequence[Numbers]) -> list[tuple[float, int]]:
