@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import math
 import os
 import signal
 import subprocess
@@ -17,8 +18,10 @@ from holdfast.attack import (
     Outcome,
     Process,
     Share,
+    Targeted,
     attack_to_file,
     describe,
+    parts_of,
     read_outcomes,
     recipes,
     run_attack,
@@ -172,6 +175,33 @@ def test_a_kill_while_the_file_is_put_together_loses_nothing(whole, tmp_path, mo
     assert [file.name for file in tmp_path.iterdir()] == ["found.jsonl"]
 
 
+@pytest.mark.parametrize("name", ["run[1].jsonl", "a*b?.jsonl"])
+def test_a_name_is_no_pattern(name: str, whole: bytes, tmp_path: Path) -> None:
+    begun = tmp_path / f".{name}.0-of-1.part"
+    begun.write_bytes(b"".join(whole.splitlines(keepends=True)[:9]))
+    assert parts_of(tmp_path / name) == [begun]
+    path = attack_to_file(ATTACK, VICTIM, data(), tmp_path / name, seed=0)
+    assert path.read_bytes() == whole
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_an_output_leaves_the_parts_of_longer_names_alone(whole: bytes, tmp_path: Path) -> None:
+    others = [tmp_path / f".found.jsonl{more}.0-of-1.part" for more in (".jsonl", ".1-of-2.part")]
+    for other in others:
+        other.write_bytes(b'{"another": "run"}\n')
+    assert parts_of(tmp_path / "found.jsonl") == []
+    assert written(tmp_path) == whole
+    assert all(other.exists() for other in others)
+
+
+def test_the_parts_of_one_process_are_told_from_those_of_others(tmp_path: Path) -> None:
+    for rank in (0, 1):
+        (tmp_path / f".found.jsonl.{rank}-of-2.part").touch()
+    (part,) = parts_of(tmp_path / "found.jsonl", Process(1, 2))
+    assert part.name == ".found.jsonl.1-of-2.part"
+    assert len(parts_of(tmp_path / "found.jsonl")) == 2
+
+
 def test_a_finished_file_is_not_made_again(whole: bytes, tmp_path: Path) -> None:
     written(tmp_path)
     broken = FunctionVictim(lambda texts: None, name="bag")
@@ -223,6 +253,10 @@ def test_outcomes_survive_the_file(outcomes: list[Outcome]) -> None:
     assert sorted(direct, key=lambda o: int(o.id[5:])) == outcomes
 
 
+NO_SUCCESS = {"adversarial": None, "adversarial_prediction": None, "changes": ()}
+NO_SUCCESS |= {"adversarial_probabilities": ()}
+
+
 def lies(outcome: Outcome) -> dict[str, Outcome]:
     """What could be claimed instead of a success."""
     first = outcome.changes[0]
@@ -246,6 +280,16 @@ def lies(outcome: Outcome) -> dict[str, Outcome]:
         "said to be skipped": replace(outcome, status="skipped", adversarial=None, changes=()),
         "wrong before": replace(outcome, prediction=1 - outcome.label),
         "said to have failed": replace(outcome, status="failed"),
+        "said to be untouched": replace(outcome, status="untouched", adversarial=None, changes=()),
+        "said to be proved": replace(outcome, status="certain", **NO_SUCCESS),
+        "said to have no answer": replace(
+            outcome, status="unanswered", prediction=None, queries=1, forwards=1, **NO_SUCCESS
+        ),
+        "other probabilities": replace(
+            outcome, probabilities=tuple(p + 0.01 for p in outcome.probabilities) or (1.0,)
+        ),
+        "other probabilities of its texts": replace(outcome, adversarial_probabilities=(0.5, 0.5)),
+        "too few probabilities": replace(outcome, probabilities=(1.0,)),
         "another id": replace(outcome, id="test:99"),
     }
 
@@ -259,6 +303,34 @@ def test_lies_are_found(lie: str, outcomes: list[Outcome]) -> None:
     told = [*outcomes[:at], lies(outcomes[at])[lie], *outcomes[at + 1 :]]
     with pytest.raises(RunFailed):
         verify(ATTACK, VICTIM, told, data())
+
+
+def test_what_has_no_answer_may_be_said_to_have_none() -> None:
+    """Not even the original has an answer, or a text that the search came to has none."""
+
+    class Silent(BagOfWords):
+        def one(self, text):
+            return [math.nan] * 2 if self.mute in str(text) else super().one(text)
+
+    for mute, asked in (("great", 1), ("fine", 2)):
+        silent = Silent()
+        silent.mute = mute
+        victim, made = FunctionVictim(silent), examples("a great plot")
+        (outcome,) = run_attack(recipes.beam(LEXICON), victim, made, seed=0)
+        assert outcome.status == "unanswered"
+        assert min(outcome.forwards, 2) == asked
+        assert verify(recipes.beam(LEXICON), victim, [outcome], made) == 0
+
+
+def test_untouched_is_what_may_not_change_and_what_has_the_class_asked_for() -> None:
+    fixed = examples("of which", label=0)
+    (outcome,) = run_attack(ATTACK, VICTIM, fixed, seed=0)
+    assert outcome.status == "untouched"
+    assert verify(ATTACK, VICTIM, [outcome], fixed) == 0
+    targeted = dataclasses.replace(ATTACK, goal=Targeted(0))
+    outcomes = list(run_attack(targeted, VICTIM, data(), seed=0))
+    assert any(outcome.status == "untouched" for outcome in outcomes)
+    verify(targeted, VICTIM, outcomes, data())
 
 
 def test_missing_and_repeated_outcomes_are_found(outcomes: list[Outcome]) -> None:

@@ -3,6 +3,7 @@
 import dataclasses
 import os
 import signal
+import threading
 
 import hypothesis
 import hypothesis.strategies as st
@@ -63,8 +64,36 @@ class Broken:
 def test_what_fails_in_a_worker_fails_here() -> None:
     found = victim(kinds.wordpiece())
     attack = dataclasses.replace(ATTACKS["pwws"], search=Broken())
-    with pytest.raises(ValueError, match="a search that fails"):
+    with pytest.raises(RunFailed, match=r"(?s)A worker .*ValueError: a search that fails"):
         list(run_attack(attack, found, labelled(found, sentences(4)), seed=0, workers=2))
+
+
+class Unsendable(Exception):
+    def __init__(self) -> None:
+        super().__init__("held fast")
+        self.lock = threading.Lock()
+
+
+@dataclasses.dataclass(frozen=True)
+class Raises:
+    error: Exception
+
+    def substitutes(self, text):
+        raise self.error
+
+
+@pytest.mark.parametrize(
+    ("error", "expected", "says"),
+    [
+        (Unsendable(), RunFailed, r"(?s)A worker .*Unsendable: held fast"),
+        (InputError("Give it a lexicon."), InputError, r"^Give it a lexicon\.$"),
+    ],
+)
+def test_no_error_of_a_worker_is_lost(error, expected, says) -> None:
+    found = victim(kinds.wordpiece())
+    attack = dataclasses.replace(ATTACKS["pwws"], transformation=Raises(error))
+    with pytest.raises(expected, match=says):
+        list(run_attack(attack, found, labelled(found, sentences(2)), seed=0, workers=1))
 
 
 class Killed:
@@ -73,11 +102,18 @@ class Killed:
         os.kill(os.getpid(), signal.SIGKILL)
 
 
-def test_a_worker_that_is_killed_is_missed(monkeypatch: pytest.MonkeyPatch) -> None:
+class Left:
+    def __call__(self, problem, rng):
+        yield Ask(problem.space.original()[None])
+        os._exit(0)
+
+
+@pytest.mark.parametrize("search", [Killed(), Left()])
+def test_a_worker_without_a_last_word_is_missed(search, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("holdfast.attack.workers._PATIENCE", 0.05)
     found = victim(kinds.wordpiece())
-    attack = dataclasses.replace(ATTACKS["pwws"], search=Killed())
-    with pytest.raises(RunFailed, match="ended from outside"):
+    attack = dataclasses.replace(ATTACKS["pwws"], search=search)
+    with pytest.raises(RunFailed, match="without a last word"):
         list(run_attack(attack, found, labelled(found, sentences(2)), seed=0, workers=1))
 
 

@@ -172,6 +172,32 @@ def test_a_limit_on_queries_ends_the_search() -> None:
     assert outcome.queries < free.queries
 
 
+def test_what_fits_into_the_limit_is_asked() -> None:
+    # the original, "story", "great" and "fine": the last one flips it, and "okay" is left out
+    victim = FunctionVictim(BagOfWords(bias=-0.95))
+    attack = dataclasses.replace(recipes.beam(LEXICON), max_queries=4)
+    outcome = one(attack, "a good plot", victim)
+    assert (outcome.status, outcome.queries) == ("succeeded", 4)
+    assert outcome.adversarial == ("a fine plot",)
+    assert one(recipes.beam(LEXICON), "a good plot", victim).queries == 5
+    outcome = one(dataclasses.replace(attack, max_queries=3), "a good plot", victim)
+    assert (outcome.status, outcome.queries) == ("failed", 3)
+    assert "limit of 3" in outcome.note
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+@pytest.mark.parametrize("most", [1, 2, 7, 20, 130])
+def test_a_limit_is_used_and_never_passed(recipe, most: int) -> None:
+    attack = dataclasses.replace(recipe(LEXICON), max_queries=most)
+    for text in TEXTS:
+        free, outcome = one(recipe(LEXICON), text), one(attack, text)
+        assert outcome.queries <= min(most, free.queries)
+        assert ("limit" in outcome.note) <= (outcome.status == "failed")
+        # the worth of words is asked for all of them or not at all
+        spent = outcome.queries == most or (recipe is recipes.pwws_rift and outcome.queries == 1)
+        assert spent or (outcome.status, outcome.queries) == (free.status, free.queries)
+
+
 def test_only_the_second_text_of_a_pair_changes() -> None:
     attack = recipes.beam(LEXICON)
     victim = FunctionVictim(BagOfWords(bias=-2.2))

@@ -12,7 +12,7 @@ from holdfast.cli import main
 from holdfast.commands.predict import INTERFACE
 from holdfast.data.rows import read_rows
 from holdfast.implicit import Connection, ImplicitEuler, connect, load, save
-from holdfast.text import CanonicalMap, Lexicon, Wording
+from holdfast.text import CanonicalMap, Lexicon, TextSettings, Wording
 
 TEXTS = ["the film was great", "a dull and very cold story", "fine"]
 
@@ -149,6 +149,11 @@ def test_a_long_text_is_cut_to_what_the_model_reads(
         (["x", "--output", "labels.txt"], ["'.txt'", ".csv or .jsonl"]),
         (["x", "--output", "labels.csv", "--json"], ["leave one of them out"]),
         (["--file", "FILE", "--output", "FILE"], ["is the file that is read"]),
+        (["x", "--output", "FOLDER.csv"], ["FOLDER.csv is a folder", "name a file in it"]),
+        (["x", "--output", "FILE/a/labels.csv"], ["reviews.csv is a file", "in a folder"]),
+        (["x", "--output", f"{'a' * 250}.csv"], ["cannot be written", "File name too long"]),
+        (["x", "--output", f"{'a' * 300}.csv"], ["cannot be written", "File name too long"]),
+        (["x", "--max_length", "33"], ["--max_length is 33", "at most 32"]),
     ],
 )
 def test_bad_input_is_one_sentence(
@@ -157,14 +162,19 @@ def test_bad_input_is_one_sentence(
     plain: Path,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     file = str(write_csv(tmp_path / "reviews.csv", 3))
-    given = [file if word == "FILE" else word for word in argv]
+    (tmp_path / "FOLDER.csv").mkdir()
+    monkeypatch.chdir(tmp_path)
+    before = sorted(tmp_path.rglob("*"))
+    given = [word.replace("FILE", file) for word in argv]
     code, out, err = call(capsys, ["--model", str(plain), *given])
     assert (code, out) == (2, "")
     assert err.startswith("holdfast: ")
     assert err.count("\n") == 1
     assert all(word in err for word in words), err
+    assert sorted(tmp_path.rglob("*")) == before
 
 
 def test_a_model_that_was_never_trained_is_refused(
@@ -211,6 +221,102 @@ def test_rows_that_are_not_texts_become_fields(
     assert code == 0, err
     (row,) = read_rows(output)
     assert [row.values[name] for name in ("tags", "by", "n")] == ['["a", "b"]', "", "3"]
+
+
+def test_a_table_with_several_unnamed_columns_is_not_labelled(
+    plain: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, output = tmp_path / "new.csv", tmp_path / "labelled.csv"
+    file.write_text(",text,,\n1,fine,a,b\n")
+    shared = ["--model", str(plain), "--file", str(file)]
+    code, _, err = call(capsys, [*shared, "--output", str(output)])
+    assert code == 2
+    assert "has 3 columns without a name" in " ".join(err.split())
+    assert not output.exists()
+    assert call(capsys, shared)[0] == 0  # nothing is lost where nothing is written
+    file.write_text(",text\n1,fine\n")
+    assert call(capsys, [*shared, "--output", str(output)])[0] == 0
+    assert next(iter(read_rows(output))).values[""] == "1"
+
+
+def test_half_a_character_in_another_column_is_kept_or_refused_before_the_work(
+    plain: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, output = tmp_path / "new.jsonl", tmp_path / "labelled.jsonl"
+    file.write_text(
+        '{"text": "fine", "by": ["bob \\ud83d"]}\n{"text": "café", "by": "é"}\n',
+        encoding="utf-8",
+    )
+    shared = ["--model", str(plain), "--file", str(file), "--output"]
+    code, _, err = call(capsys, [*shared, str(output)])
+    assert code == 0, err
+    first, second = (row.values for row in read_rows(output))
+    assert (first["by"], second["by"]) == (["bob \ud83d"], "é")
+    assert "café" in output.read_text(encoding="utf-8")
+    code, _, err = call(capsys, [*shared, str(tmp_path / "labelled.csv")])
+    assert code == 2
+    assert "'by'" in err
+    assert ".jsonl" in err
+    assert "texts:" not in err  # no model was run
+
+
+def test_a_text_may_be_as_long_as_the_model_reads_whatever_it_was_trained_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = trained(tmp_path / "model")
+    unlimited = tokenizer()
+    unlimited.model_max_length = 10**30
+    unlimited.save_pretrained(folder)
+    TextSettings(64).save(folder)  # of texts that were all short
+    assert len(answers(capsys, "--model", str(folder), "film " * 50)) == 1
+
+
+@pytest.mark.parametrize(
+    ("columns", "argv", "words"),
+    [
+        (("premise", "hypothesis"), ["fine"], ["pairs (premise, hypothesis)", "single texts"]),
+        (("review",), ["--file", "FILE", "--texts", "text", "label"], ["single texts", "pairs"]),
+    ],
+)
+def test_texts_are_as_many_as_in_training_where_that_is_known(
+    columns: tuple[str, ...],
+    argv: list[str],
+    words: list[str],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    folder, file = trained(tmp_path / "model"), write_csv(tmp_path / "reviews.csv", 3)
+    given = ["--model", str(folder), *(word.replace("FILE", str(file)) for word in argv)]
+    assert call(capsys, given)[0] == 0
+    TextSettings(16, texts=columns).save(folder)
+    code, out, err = call(capsys, given)
+    assert (code, out) == (2, "")
+    assert all(word in " ".join(err.split()) for word in words), err
+
+
+@pytest.mark.parametrize(
+    ("outputs", "kind", "words"),
+    [
+        (2, "multi_label_classification", "several labels at once"),
+        (2, "regression", "a number"),
+        (1, None, "a number"),
+    ],
+)
+def test_a_model_that_does_not_choose_one_of_several_labels_is_refused(
+    outputs: int,
+    kind: str | None,
+    words: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    classifier = model()
+    classifier.config.num_labels, classifier.config.problem_type = outputs, kind
+    classifier.classifier = torch.nn.Linear(16, outputs)
+    save(classifier, tmp_path / "model")
+    tokenizer().save_pretrained(tmp_path / "model")
+    code, out, err = call(capsys, ["--model", str(tmp_path / "model"), "fine"])
+    assert (code, out) == (2, "")
+    assert f"answers with {words}" in " ".join(err.split())
 
 
 def test_all_empty_rows_are_counted(

@@ -82,8 +82,8 @@ def test_commands_of_the_readme_need_no_network():
 
 
 def test_every_preset_is_explained():
-    choosing = (ROOT / "docs" / "choosing.md").read_text()
-    assert not [name for name in PRESETS if f"| `{name}` |" not in choosing]
+    explained = (ROOT / "docs" / "connections.md").read_text()
+    assert not [name for name in PRESETS if f"| `{name}` |" not in explained]
 
 
 def test_map_names_every_package():

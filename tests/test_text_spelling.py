@@ -156,6 +156,24 @@ def test_an_attack_by_misspelling_meets_it() -> None:
     assert outcome.survived
 
 
+@pytest.mark.parametrize("hides", ["[UNK]", "<unk>", "<oov>", "NULL", "[MASK]"])
+def test_what_hides_a_word_is_no_misspelling(hides: str) -> None:
+    words = ["bunk", "gov", "full", "dull", "mark", "masks", "good", "film"]
+    made = CanonicalMap.fit([" ".join(words)], LEXICON, spelling=True)
+    assert made.apply(f"a {hides} flim").text == f"a {hides} film"
+
+
+def test_an_attack_hides_a_word_behind_an_unknown_one() -> None:
+    """The most important word is asked for by hiding it, not by writing another in its place."""
+    from attack_tiny import victim
+    from text_tokenizers import wordpiece
+
+    made = CanonicalMap.fit(["the film was good or bunk"], LEXICON, spelling=True)
+    hidden, plain = ("the [UNK] was good",), victim(wordpiece())
+    reads = victim(wordpiece(), canonical=made)
+    assert reads.tokenise([hidden]) == plain.tokenise([hidden])
+
+
 def test_a_run_says_how_many_words_it_corrects_and_warns_of_too_many(caplog) -> None:
     task = Task("own", ("text",), ("bad", "good"))
     spelling = CanonicalMap.fit(TEXTS, LEXICON, rounds=0, spelling=True)

@@ -90,6 +90,10 @@ def test_gradients_meet_in_the_last_pass_of_a_step_only(root):
         assert found["synchronised"] == [False, False, False, True] * 3
 
 
+def test_every_example_is_attacked_once(root):
+    assert [found["held"] for found in answers(root)] == [6 / 11, 6 / 11]
+
+
 def test_a_loss_that_is_no_number_stops_both(root):
     first, second = (found["failure"] for found in answers(root))
     assert "another process" in first

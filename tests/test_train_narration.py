@@ -33,3 +33,13 @@ def test_held_out_texts_that_were_trained_on_are_counted(
         assert said.startswith("3 of the 8 held-out texts are among those to train or validate")
     else:
         assert not warned
+
+
+def test_validation_texts_that_are_trained_on_are_counted(caplog: pytest.LogCaptureFixture) -> None:
+    train = [dataclasses.replace(one, texts=(*one.texts, "and so on")) for one in numbered(8)]
+    half_known = dataclasses.replace(train[0], texts=(train[0].texts[0], "or not"))
+    pairs = [train[0], train[1], half_known]
+    with caplog.at_level(logging.WARNING):
+        tell_examples(RunExamples(find_task("mnli"), train, pairs, None))
+    (said,) = [record.getMessage() for record in caplog.records]
+    assert said.startswith("2 of the 3 validation texts are among those to train, word for word")

@@ -1,5 +1,6 @@
 """Robust objectives through a whole run: batches, anchors, canonical text, selection, refusals."""
 
+import importlib
 import json
 from pathlib import Path
 from typing import Any
@@ -9,11 +10,12 @@ import torch
 import train_tiny as tiny
 from safetensors.torch import load_file
 from torch import nn
+from torch.utils.data import IterableDataset
 from transformers import DataCollatorWithPadding, Trainer, TrainerCallback, TrainingArguments
 
 from holdfast.adversary import Batch
 from holdfast.anchors import Mixout, PretrainedDecay, RecAdam
-from holdfast.data import EncodedExamples
+from holdfast.data import EncodedExamples, find_task
 from holdfast.errors import InputError
 from holdfast.implicit import Connection, Theta
 from holdfast.objectives import (
@@ -38,7 +40,8 @@ from holdfast.train import (
     TrainConfig,
     fine_tune,
 )
-from holdfast.train.examples import gather_examples
+from holdfast.train.examples import RunExamples, gather_examples
+from holdfast.train.metrics import loss_and_accuracy
 from holdfast.train.parts import encode_parts
 
 LEXICON = {"fine": ["great", "warm"], "dull": ["cold"], "film": ["story", "cast"]}
@@ -194,6 +197,38 @@ def test_training_stops_when_nothing_gets_better_also_after_a_resume(root, tmp_p
     assert lines(tmp_path / "whole") == lines(tmp_path / "cut")
 
 
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {
+            "selection": Selection(by="accuracy", patience=3, attacked=8, steps=2),
+            "optimisation": {"epochs": 30.0, "learning_rate": 1e-9, "checkpoint_every": 1},
+        },
+        {"optimisation": {"epochs": 1.5, "checkpoint_every": 4}},
+    ],
+    ids=["stopped early", "a fraction of an epoch"],
+)
+def test_a_run_killed_after_its_training_trains_no_further(root, tmp_path, monkeypatch, changes):
+    def settings(name: str) -> TrainConfig:
+        return config(root, tmp_path / name, **changes)
+
+    def killed(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    whole = fine_tune(settings("whole"), progress=False)
+    with monkeypatch.context() as patch:
+        patch.setattr(importlib.import_module("holdfast.train.fine_tune"), "_finish", killed)
+        with pytest.raises(KeyboardInterrupt):
+            fine_tune(settings("cut"), progress=False)
+    again = fine_tune(settings("cut"), progress=False)
+    records = [json.loads((tmp_path / n / "run.json").read_text()) for n in ("whole", "cut")]
+    assert records[0]["steps"] == records[1]["steps"]
+    assert whole.metrics == again.metrics
+    assert lines(tmp_path / "whole") == lines(tmp_path / "cut")
+    before, after = (load_file(run.model / "model.safetensors") for run in (whole, again))
+    assert all(torch.equal(before[name], after[name]) for name in before)
+
+
 def test_a_run_with_another_lexicon_is_another_run(root, tmp_path, monkeypatch):
     (tmp_path / "lexicon.json").write_text(json.dumps(LEXICON))
     settings = config(
@@ -328,6 +363,88 @@ def test_the_check_draws_no_random_numbers_and_leaves_the_model_alone(root, tmp_
     assert held[1] == held[2]
 
 
+# -- evaluation ---------------------------------------------------------------------------------
+
+
+def always_first() -> nn.Module:
+    """A classifier that gives every text its first label."""
+    model = tiny.model()
+    nn.init.zeros_(model.classifier.weight)
+    with torch.no_grad():
+        model.classifier.bias.copy_(torch.tensor([1.0, 0.0]))
+    return model
+
+
+def evaluator(root: Path, folder: Path, objective: Any = None, **options: Any) -> RobustTrainer:
+    """What evaluates 40 texts with substitutes, sorted by their labels as many a file is."""
+    by_label = sorted(tiny.examples(40), key=lambda example: example.label)
+    given = RunExamples(find_task("sst2"), tiny.examples(4), by_label)
+    lexicon = read_lexicon(root / "lexicon.json")
+    parts = encode_parts(given, tiny.tokenizer(), config(root, folder), lexicon)
+    return RobustTrainer(
+        always_first(),
+        objective,
+        args=arguments(folder),
+        eval_dataset=parts.datasets["validation"],
+        data_collator=parts.collate,
+        **options,
+    )
+
+
+def test_the_attacked_examples_are_of_all_classes_and_the_same_each_time(root, tmp_path):
+    some = evaluator(root, tmp_path, check=HullCheck(steps=1, examples=20))
+    held = [some.evaluate()["eval_hull_accuracy"] for _ in range(2)]
+    assert held[0] == held[1] == pytest.approx(0.5, abs=0.2)
+    for wanted in (40, 500, None):
+        every = evaluator(root, tmp_path, check=HullCheck(steps=1, examples=wanted))
+        assert every.evaluate()["eval_hull_accuracy"] == 0.5
+
+
+def test_of_texts_read_twice_the_first_reading_is_attacked(root, tmp_path):
+    twice = evaluator(root, tmp_path, check=HullCheck(steps=1, examples=None, readings=2))
+    assert twice.evaluate()["eval_hull_accuracy"] == 1.0  # the first half of the rows is one class
+
+
+def test_the_examples_of_a_stream_are_the_first_ones(root, tmp_path):
+    trainer = evaluator(root, tmp_path, check=HullCheck(steps=1, examples=16))
+
+    class Stream(IterableDataset):
+        def __iter__(self) -> Any:
+            yield from trainer.eval_dataset
+
+    assert trainer.evaluate(Stream())["eval_hull_accuracy"] == 1.0
+
+
+def test_the_parts_of_a_loss_are_measured_on_batches_of_all_classes(root, tmp_path):
+    objective = Recording(class_conditional=True)
+    evaluator(root, tmp_path, objective).evaluate()
+    assert sum(len(batch["labels"]) for batch in objective.seen) == 40
+    assert all(len(batch["labels"].unique()) == 2 for batch in objective.seen)
+
+
+@pytest.mark.parametrize("measured", [None, loss_and_accuracy], ids=["loss only", "accuracy too"])
+def test_what_is_asked_for_is_added_to_every_evaluation(root, tmp_path, measured):
+    trainer = evaluator(
+        root, tmp_path, check=HullCheck(steps=1), track_distance=True, compute_metrics=measured
+    )
+    found = trainer.evaluate()
+    assert (found["eval_hull_accuracy"], found["eval_distance"]) == (0.5, 0.0)
+
+
+def test_a_distance_needs_no_labels(tmp_path):
+    rows = [dict(tiny.tokenizer()(example.texts[0])) for example in tiny.examples(4)]
+    trainer = RobustTrainer(
+        tiny.model(),
+        args=arguments(tmp_path),
+        processing_class=tiny.tokenizer(),
+        check=HullCheck(),
+        track_distance=True,
+    )
+    found = trainer.predict(rows).metrics
+    assert found["test_distance"] == 0.0
+    assert "test_hull_accuracy" not in found
+
+
 def test_the_anchors_penalty_is_counted_once_whatever_the_passes(tmp_path):
     class Twice(Recording):
         passes = 2
@@ -431,6 +548,14 @@ def test_a_model_with_one_output(tmp_path):
     model.config.num_labels = 1
     with pytest.raises(InputError, match="regression"):
         RobustTrainer(model, FreeLB(), args=arguments(tmp_path))
+
+
+@pytest.mark.parametrize("kind", ["multi_label_classification", "regression"])
+def test_a_model_whose_labels_are_no_classes(tmp_path, kind):
+    model = tiny.model()
+    model.config.problem_type = kind
+    with pytest.raises(InputError, match=f"problem_type {kind!r}.*single_label_classification"):
+        RobustTrainer(model, args=arguments(tmp_path))
 
 
 def test_a_model_without_token_vectors(tmp_path, monkeypatch):

@@ -14,6 +14,7 @@ from transformers import Trainer, TrainingArguments
 from holdfast.errors import InputError, RunFailed
 from holdfast.implicit import Connection, Theta, connect, connected
 from holdfast.objectives import Batch, Loss, Standard, inputs_of
+from holdfast.text import CanonicalMap, TextSettings, Wording
 from holdfast.train import RobustTrainer
 from holdfast.train.checkpoint import MARKER, complete_checkpoints
 
@@ -222,6 +223,27 @@ def test_extras_are_saved_and_resumed_with_the_model(tmp_path):
     for found, expected in ((resumed.model, whole.model), (resumed.extras, whole.extras)):
         for name, value in expected.state_dict().items():
             assert torch.equal(found.state_dict()[name], value), name
+
+
+def test_what_is_published_while_training_is_whole(tmp_path, monkeypatch):
+    published = []
+
+    def push(self: Trainer, folder: str) -> None:
+        published.append({path.name for path in Path(self.args.output_dir).iterdir()})
+
+    def no_repository(self: Trainer, token: str | None = None) -> None:
+        self.push_in_progress = None
+
+    monkeypatch.setattr(Trainer, "_push_from_checkpoint", push)
+    monkeypatch.setattr(Trainer, "init_hf_repo", no_repository)
+    model = tiny.model()
+    connect(model, CONNECTION)
+    run = trainer(tmp_path, model=model, save_strategy="steps", save_steps=2, push_to_hub=True)
+    run.wording = Wording(TextSettings(16), CanonicalMap({"movie": "film"}, "", rounds=1))
+    run.train()
+    assert len(published) == 2
+    for files in published:
+        assert {"connection.json", "text.json", "canonical.json"} <= files
 
 
 def test_resuming_without_a_complete_checkpoint_is_refused(tmp_path):

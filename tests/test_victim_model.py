@@ -1,5 +1,7 @@
 """A model as a victim answers as the model does; what is no classifier is refused."""
 
+import copy
+import json
 from pathlib import Path
 
 import numpy as np
@@ -7,13 +9,15 @@ import pytest
 import text_tokenizers as kinds
 import torch
 from attack_tiny import labelled, model, sentences, victim
-from transformers import PreTrainedTokenizerFast
+from tokenizers import Tokenizer
+from transformers import CanineTokenizer, PreTrainedTokenizerFast
 
 from holdfast.attack import recipes, run_attack, verify
 from holdfast.errors import InputError
 from holdfast.implicit import Connection, Theta, connect, save
 from holdfast.text import CanonicalMap
 from holdfast.victim import ModelVictim, load
+from holdfast.victim.fingerprint import tokenizer_settings
 
 TEXTS = [("the film was good", "a great movie"), ("bad", "the good, the bad"), ("film", "café")]
 
@@ -83,6 +87,71 @@ def test_the_fingerprint_is_that_of_weights_and_settings() -> None:
     }
     assert len(prints) == 4
     assert victim(kinds.wordpiece()).fingerprint in prints
+
+
+def with_ids_exchanged() -> PreTrainedTokenizerFast:
+    """A tokenizer with the words of the others, two of which have each other's id."""
+    known = kinds.wordpiece()
+    told = json.loads(known.backend_tokenizer.to_str())
+    words = told["model"]["vocab"]
+    words["film"], words["bad"] = words["bad"], words["film"]
+    return PreTrainedTokenizerFast(
+        tokenizer_object=Tokenizer.from_str(json.dumps(told)),
+        model_input_names=known.model_input_names,
+        model_max_length=64,
+        **known.special_tokens_map,
+    )
+
+
+def test_the_fingerprint_is_another_where_the_answers_are() -> None:
+    tokenizer, left = kinds.wordpiece(), kinds.wordpiece()
+    left.truncation_side = "left"
+    plain = model(tokenizer)
+    config = copy.deepcopy(plain.config)
+    config.num_attention_heads = 4
+    heads = type(plain)(config).eval()
+    heads.load_state_dict(plain.state_dict())
+    systems = [
+        ModelVictim(plain, tokenizer),
+        ModelVictim(plain, kinds.wordpiece(lowercase=False)),
+        ModelVictim(plain, with_ids_exchanged()),
+        ModelVictim(plain, left),
+        ModelVictim(heads, tokenizer),
+    ]
+    text = ("The FILM was " + "good great " * 40,)
+    assert len({tuple(found.score([text])[0]) for found in systems}) == len(systems)
+    assert len({found.fingerprint for found in systems}) == len(systems)
+
+
+@pytest.mark.parametrize("kind", kinds.KINDS)
+def test_the_fingerprint_is_the_same_when_loaded_and_in_use(kind: str, tmp_path: Path) -> None:
+    tokenizer = kinds.KINDS[kind]()
+    made = model(tokenizer)
+    made.save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    known = victim(kinds.KINDS[kind]()).fingerprint
+    tokenizer("film", truncation=True, max_length=8, padding="max_length")
+    used = ModelVictim(made, tokenizer)
+    used.score([("a film",)])
+    assert used.fingerprint == load(tmp_path, device="cpu").fingerprint == known
+
+
+def test_the_fingerprint_leaves_names_and_places_out() -> None:
+    known, named = model(kinds.wordpiece()), model(kinds.wordpiece())
+    named.config.id2label = {0: "bad", 1: "good"}
+    named.config.problem_type = "single_label_classification"
+    named.config._name_or_path = "/somewhere"
+    prints = {ModelVictim(one, kinds.wordpiece()).fingerprint for one in (known, named)}
+    assert len(prints) == 1
+
+
+def test_the_fingerprint_of_a_slow_tokenizer_lasts(tmp_path: Path) -> None:
+    made = CanineTokenizer()
+    made.save_pretrained(tmp_path)
+    loaded = CanineTokenizer.from_pretrained(tmp_path)
+    assert tokenizer_settings(loaded) == tokenizer_settings(made)
+    other = CanineTokenizer(cls_token="x")
+    assert tokenizer_settings(other) != tokenizer_settings(made)
 
 
 def test_half_precision_is_near() -> None:

@@ -10,10 +10,11 @@ import train_tiny as tiny
 from torch import nn
 from transformers import PrinterCallback, TrainingArguments
 
+from holdfast.data import Item
 from holdfast.errors import RunFailed
 from holdfast.objectives import Batch, Loss
 from holdfast.record import decode
-from holdfast.train import RobustTrainer, TrainConfig, fine_tune
+from holdfast.train import HullCheck, RobustTrainer, TrainConfig, fine_tune
 
 
 class Watched(tiny.TwoPasses):
@@ -77,6 +78,38 @@ def summary(run: RobustTrainer) -> dict[str, object]:
     }
 
 
+def held(folder: Path) -> float:
+    """Return how many of 11 texts hold, which no number of processes shares evenly.
+
+    The classifier answers always the same: it does not matter what is drawn for the attack.
+    """
+    model = tiny.model()
+    with torch.no_grad():
+        model.classifier.weight.zero_()
+        model.classifier.bias.copy_(torch.tensor([1.0, 0.0]))
+    data = tiny.encoded(11)
+    args = TrainingArguments(
+        output_dir=str(folder),
+        per_device_eval_batch_size=2,
+        report_to="none",
+        disable_tqdm=True,
+        dataloader_pin_memory=False,
+        use_cpu=True,
+    )
+
+    def collate(items: list[Item]) -> dict[str, torch.Tensor]:
+        batch = tiny.collator()(items)
+        batch["candidates"] = batch["input_ids"].unsqueeze(2)
+        batch["candidate_mask"] = torch.ones_like(batch["candidates"], dtype=torch.bool)
+        return batch
+
+    run = RobustTrainer(
+        model, args=args, eval_dataset=data, data_collator=collate, check=HullCheck(steps=1)
+    )
+    run.remove_callback(PrinterCallback)
+    return float(run.evaluate()["eval_hull_accuracy"])
+
+
 def main(root: Path) -> None:
     signal.alarm(240)  # processes that wait for each other end here
     fine_tune(decode(TrainConfig, json.loads((root / "two.json").read_text())), progress=False)
@@ -88,6 +121,7 @@ def main(root: Path) -> None:
         trainer(BrokenOnTheSecond(), root / "broken", processes=2).train()
     except RunFailed as error:
         found["failure"] = str(error)
+    found["held"] = held(root / "held")
     rank = torch.distributed.get_rank()
     (root / f"rank-{rank}.json").write_text(json.dumps(found))
     torch.distributed.destroy_process_group()

@@ -47,7 +47,7 @@ from holdfast.attack.search import (
     RandomSearch,
 )
 from holdfast.attack.sources import EntityFile, ModelFolder, VectorFile, WordNetFolder
-from holdfast.attack.stream import Process, attack_to_file, read_outcomes
+from holdfast.attack.stream import Process, attack_to_file, parts_of, read_outcomes
 from holdfast.attack.summary import Share, Summary, summarise
 from holdfast.attack.transformation import Neighbours
 from holdfast.attack.typos import Typos
@@ -118,6 +118,7 @@ __all__ = [
     "build_attack",
     "certify",
     "describe",
+    "parts_of",
     "read_allowed_sets",
     "read_outcomes",
     "recipes",

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,13 +25,18 @@ def attempt(attack: Attack, space: Space, label: int, rng: np.random.Generator) 
     original = yield Ask(space.original()[None], probe=True)
     if int(original.log_probabilities[0].argmax()) != label:
         return "skipped", None
-    own_class = isinstance(attack.goal, Targeted) and attack.goal.target == label
-    if own_class or not len(space.changeable):
+    if leaves_alone(attack, space, label):
         return "untouched", None
     one_by_one = bool(attack.text_constraints) or attack.max_queries is not None
     problem = Problem(space, label, attack.goal, original, one_by_one)
     found: Found = yield from attack.search(problem, rng)
     return "succeeded" if found.reached else "failed", found
+
+
+def leaves_alone(attack: Attack, space: Space, label: int) -> bool:
+    """Whether there is nothing to search: no word may change, or it is after the right class."""
+    own_class = isinstance(attack.goal, Targeted) and attack.goal.target == label
+    return own_class or not len(space.changeable)
 
 
 @dataclass(eq=False)
@@ -52,6 +57,8 @@ class Flight:
     """What was measured inside the victim for the ask."""
     outcome: Outcome | None = None
     """Set when the flight is over."""
+    _spent: bool = False
+    """Whether a part of the last ask was beyond the most queries allowed."""
     _slots: dict[int, int] = field(default_factory=dict)
     """Where in `_known` the answer for a row key stands."""
     _known: LogProbabilities = field(default_factory=lambda: np.empty((0, 0)))
@@ -82,10 +89,23 @@ class Flight:
             return None
         return Query(self.opened, rows[first], (self.number << SHIFT) + new)
 
-    def over_budget(self, verdict: Verdict) -> bool:
-        """Tell whether the ask goes beyond the most queries allowed."""
-        more = int(verdict.allowed.sum())
-        return self.max_queries is not None and self.queries + more > self.max_queries
+    def within_budget(self, verdict: Verdict) -> Verdict | None:
+        """Return what of the ask may still be put to the victim; None where that is of no use.
+
+        The rest counts as not allowed, and the search goes no further than the answer. A probe of
+        which a part is missing tells nothing, and no text of it could be a success.
+        """
+        left = math.inf if self.max_queries is None else self.max_queries - self.queries
+        if verdict.allowed.sum() <= left:
+            return verdict
+        if not left or self.ask is None or self.ask.probe:
+            return None
+        self._spent = True
+        return replace(verdict, allowed=verdict.allowed & (verdict.allowed.cumsum() <= left))
+
+    def give_up(self) -> None:
+        """End a search that would ask for more than it may."""
+        self.end("failed", note=f"Given up at the limit of {self.max_queries} queries.")
 
     def learn(self, tickets: Tickets, answers: LogProbabilities) -> None:
         """Remember answers from the victim."""
@@ -109,7 +129,12 @@ class Flight:
                 return
             self.ask = self.steps.send(answer)
         except StopIteration as stop:
-            self.end(*stop.value)
+            status, found = stop.value
+            if not self._spent or status == "succeeded":
+                self.end(status, found)
+                return
+        if self._spent:
+            self.give_up()
 
     def _answer(self, verdict: Verdict) -> Answer:
         count, classes = len(verdict.allowed), self._known.shape[1]

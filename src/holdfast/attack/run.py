@@ -145,10 +145,10 @@ class _Run:
             self._measure(asking)
             known = []
             for flight, verdict in zip(asking, self._judge(asking), strict=True):
-                if flight.over_budget(verdict):
-                    most = self._attack.max_queries
-                    flight.end("failed", note=f"Given up at the limit of {most} queries.")
-                elif (query := flight.question(verdict)) is not None:
+                within = flight.within_budget(verdict)
+                if within is None:
+                    flight.give_up()
+                elif (query := flight.question(within)) is not None:
                     queries.append(query)
                 else:
                     known.append(flight)

@@ -8,6 +8,7 @@ often the run was interrupted and however many processes shared it.
 import hashlib
 import json
 import os
+import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -144,10 +145,21 @@ def _lines(path: Path) -> Iterator[tuple[_Line, bytes]]:
             start += len(line)
 
 
+def parts_of(path: Path, process: Process | None = None) -> list[Path]:
+    """Return what processes, or one of them, wrote beside `path` and nobody has merged yet.
+
+    A pattern for the shell would take brackets of a name for its own, and `.a.b.0-of-1.part`, which
+    belongs to `a.b`, for a part of `a`.
+    """
+    own = "[0-9]+-of-[0-9]+" if process is None else f"{process.rank}-of-{process.count}"
+    named = re.compile(rf"\.{re.escape(path.name)}\.{own}\.part")
+    return sorted(part for part in path.parent.glob(".*.part") if named.fullmatch(part.name))
+
+
 def _written(path: Path, header: dict[str, Any]) -> dict[str, _Line]:
     """Find the outcomes that this or an earlier run wrote beside `path`."""
     found: dict[str, _Line] = {}
-    for part in sorted(path.parent.glob(f".{path.name}.*.part")):
+    for part in parts_of(path):
         with part.open("rb") as file:
             begun = file.readline().endswith(b"\n")
         if begun:  # or it was torn before anything was done
@@ -204,7 +216,7 @@ def _merge(
             with where.file.open("rb") as part:
                 part.seek(where.start)
                 file.write(part.read(where.end - where.start))
-    for part_file in path.parent.glob(f".{path.name}.*.part"):
+    for part_file in parts_of(path):
         part_file.unlink()
 
 

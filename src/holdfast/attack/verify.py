@@ -6,7 +6,9 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
+from holdfast.attack.certify import provable
 from holdfast.attack.core import Attack, Comparison
+from holdfast.attack.flight import leaves_alone
 from holdfast.attack.goal import Goal
 from holdfast.attack.spaces import build_space
 from holdfast.data import Example
@@ -17,6 +19,7 @@ from holdfast.victim import Place, Row, Space, Victim
 
 _TOGETHER = 256
 _DRAWN = 8  # texts to try a proof with
+_ROUNDED = 1e-4  # outcomes have four digits
 
 
 def verify(
@@ -62,8 +65,11 @@ def _verify_block(
         if outcome.status == "succeeded":
             won.append((outcome, space, _row(outcome, space)))
         if outcome.status == "certain":
+            if provable(attack, victim) is None:
+                raise _wrong(outcome, "nothing can be proved of this attack on this victim")
             proved.append((outcome, space))
     _check_constraints(attack, won)
+    check_unanswered(victim, [outcome for outcome in block if outcome.status == "unanswered"])
     check_originals(victim, [outcome for outcome in block if outcome.status != "unanswered"])
     check_flips(attack.goal, victim, [outcome for outcome, _, _ in won])
     _check_proved(victim, proved)
@@ -87,6 +93,8 @@ def _contradictions(
         yield f"the victim's answer for the original was {outcome.prediction}"
     if (outcome.status == "succeeded") != (outcome.adversarial is not None):
         yield "only a success has adversarial texts"
+    if outcome.status == "untouched" and not leaves_alone(attack, space, example.label):
+        yield f"{len(space.changeable)} of its words may change"
 
 
 def _row(outcome: Outcome, space: Space) -> Row:
@@ -127,6 +135,20 @@ def check_originals(victim: Victim, outcomes: Sequence[Outcome]) -> None:
     for outcome, answer in zip(outcomes, answers, strict=True):
         if not _gives(answer, outcome.prediction, victim.noise):
             raise _wrong(outcome, f"the victim says {int(answer.argmax())} of the original")
+        if not _near(answer, outcome.probabilities, victim.noise):
+            raise _wrong(outcome, "the victim gives the original other probabilities")
+
+
+def check_unanswered(victim: Victim, outcomes: Sequence[Outcome]) -> None:
+    """Raise if the victim does answer for an example of which it is said that it did not.
+
+    Where more than the original was asked, the outcome does not tell which text had no answer.
+    """
+    alone = [outcome for outcome in outcomes if outcome.forwards == 1]
+    answers = victim.score([outcome.texts for outcome in alone]) if alone else ()
+    for outcome, answer in zip(alone, answers, strict=True):
+        if not np.isnan(answer).any():
+            raise _wrong(outcome, f"the victim says {int(answer.argmax())} of the original")
 
 
 def check_flips(goal: Goal, victim: Victim, outcomes: Sequence[Outcome]) -> None:
@@ -139,6 +161,8 @@ def check_flips(goal: Goal, victim: Victim, outcomes: Sequence[Outcome]) -> None
             raise _wrong(outcome, f"the victim still says {int(answer.argmax())}")
         if not _gives(answer, outcome.adversarial_prediction, victim.noise):
             raise _wrong(outcome, f"the victim says {int(answer.argmax())} of its texts")
+        if not _near(answer, outcome.adversarial_probabilities, victim.noise):
+            raise _wrong(outcome, "the victim gives its texts other probabilities")
 
 
 def _check_proved(victim: Victim, proved: Sequence[tuple[Outcome, Space]]) -> None:
@@ -157,3 +181,12 @@ def _check_proved(victim: Victim, proved: Sequence[tuple[Outcome, Space]]) -> No
 
 def _gives(answer: NDArray[np.float64], prediction: int | None, noise: float) -> bool:
     return prediction is not None and bool(answer[prediction] > answer.max() - noise)
+
+
+def _near(answer: NDArray[np.float64], probabilities: Sequence[float], noise: float) -> bool:
+    """Whether probabilities are those of an answer; the logs of others have none."""
+    if not probabilities:
+        return True
+    within = np.expm1(noise) + _ROUNDED  # noise is that of logarithms, and no probability above 1
+    given = np.array(probabilities)
+    return given.shape == answer.shape and bool((abs(np.exp(answer) - given) <= within).all())

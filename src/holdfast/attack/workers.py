@@ -9,6 +9,7 @@ import dataclasses
 import gc
 import multiprocessing as mp
 import os
+import traceback
 from collections.abc import Callable, Iterator, Sequence
 from queue import Empty
 from typing import TYPE_CHECKING, Any
@@ -19,7 +20,7 @@ from holdfast.attack.core import Attack
 from holdfast.attack.search import Corner, HotFlip
 from holdfast.attack.sources import ModelFolder
 from holdfast.data import Example
-from holdfast.errors import InputError, RunFailed
+from holdfast.errors import HoldfastError, InputError, RunFailed
 from holdfast.record import Outcome
 from holdfast.victim import LogProbabilities, Tickets, Victim
 
@@ -137,7 +138,21 @@ def _work(
             inbound.put((number, outcome))
         inbound.put((number, None))
     except Exception as error:  # whatever a search or a constraint raises is raised over there
-        inbound.put((number, error))
+        inbound.put((number, _told(error)))
+
+
+def _told(error: Exception) -> HoldfastError:
+    """Return an error that reaches the other process: one of others may hold what cannot be sent.
+
+    The queue sends from a thread of its own, where nobody hears that it could not.
+    """
+    if isinstance(error, InputError | RunFailed):
+        return type(error)(str(error))
+    trace = "".join(traceback.format_exception(error)).rstrip()
+    return RunFailed(
+        "A worker of the attack came upon an error; mend what raised it, or leave workers at 0 to "
+        f"see it here:\n{trace}"
+    )
 
 
 def _all_there(answers: "Connection[Any, Any]") -> tuple[Tickets, LogProbabilities]:
@@ -156,8 +171,10 @@ def _serve(
     processes: Sequence[Any],
 ) -> Iterator[Outcome]:
     """Run what workers send, answer them, and yield their outcomes until all are done."""
-    working = len(outbound)
+    working = set(range(len(outbound)))
     while working:
+        # before anything is received: who has ended by now has sent all it had to say
+        ended = {at for at in working if not session.owing and processes[at].exitcode is not None}
         # A batch that is not full runs only when nobody sends anything: workers may be about to.
         wait = 0.0 if session.due else _QUIET if session.owing else _PATIENCE
         rows = []
@@ -167,15 +184,15 @@ def _serve(
             elif isinstance(message, Exception):
                 raise message
             elif message is None:
-                working -= 1
+                working.remove(number)
             else:
                 owner = np.int64(number) << _OWNER
                 rows.append(message._replace(tickets=message.tickets + owner))
         session.put_all(rows)
         if session.due or (session.owing and not rows):
             _answer(*session.take(), outbound)
-        elif not session.owing:
-            _require_alive(processes)
+        elif working & ended:
+            raise _ended_early()
 
 
 def _received(inbound: Any, wait: float) -> Iterator[tuple[int, Any]]:
@@ -188,12 +205,11 @@ def _received(inbound: Any, wait: float) -> Iterator[tuple[int, Any]]:
         return
 
 
-def _require_alive(processes: Sequence[Any]) -> None:
-    if any(process.exitcode not in (None, 0) for process in processes):
-        raise RunFailed(
-            "A worker of the attack was ended from outside, perhaps for want of memory; use fewer "
-            "workers, or fewer examples in flight."
-        )
+def _ended_early() -> RunFailed:
+    return RunFailed(
+        "A worker of the attack ended without a last word: from outside, perhaps for want of "
+        "memory; use fewer workers, or fewer examples in flight."
+    )
 
 
 def _answer(

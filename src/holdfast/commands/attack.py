@@ -233,6 +233,12 @@ def gather_examples(options: AttackOptions, victim: ModelVictim) -> Drawn:
 
 
 def _sentences(texts: Sequence[str], victim: ModelVictim) -> list[Example]:
+    for number, text in enumerate(texts, start=1):
+        if any("\ud800" <= letter <= "\udfff" for letter in text):
+            raise InputError(
+                f"Text {number} of --text holds bytes that are not UTF-8, or half of a surrogate "
+                "pair; write the whole character or remove it."
+            )
     answers = victim.score([(text,) for text in texts])
     return [
         Example(f"text:{number}", (text,), int(answer.argmax()))

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from holdfast.data.rows import unnamed_columns
 from holdfast.errors import InputError
-from holdfast.record.files import written_atomically
+from holdfast.record.files import draft_of, written_atomically
 
 LABEL, PROBABILITY, OF_EACH = "predicted", "probability", "probabilities"
 SUFFIXES = (".csv", ".jsonl")
@@ -32,6 +33,44 @@ def check_output(path: Path, read: Path | None, rows: Sequence[Columns]) -> None
                 f"{read} has a column {name!r} already, under which the answers would stand; "
                 "rename it."
             )
+    if read is not None and (unnamed := unnamed_columns(read)) > 1:
+        raise InputError(
+            f"{read} has {unnamed} columns without a name, of which one would be written; name "
+            "them in its first line, or remove them."
+        )
+    if path.suffix.lower() == ".csv":
+        _refuse_half_characters(path, rows)
+    _refuse_place(path)
+
+
+def _refuse_half_characters(path: Path, rows: Sequence[Columns]) -> None:
+    """Refuse what JSON can hold as an escape, and a table cannot."""
+    for name, value in ((name, row[name]) for row in rows for name in row):
+        try:
+            f"{name}{_field(value)}".encode()
+        except UnicodeEncodeError:
+            raise InputError(
+                f"The column {name!r} holds half of a surrogate pair, which --output {path} cannot "
+                "hold; write the whole character, or name a file ending in .jsonl."
+            ) from None
+
+
+def _refuse_place(path: Path) -> None:
+    """Refuse a place where no file can be made; its folder may be made later."""
+    try:
+        if path.is_dir():
+            raise InputError(f"--output {path} is a folder; name a file in it.")
+        above = next(folder for folder in path.absolute().parents if folder.exists())
+        if not above.is_dir():
+            raise InputError(f"--output {path}: {above} is a file; name a file in a folder.")
+        draft = above / draft_of(path).name
+        draft.open("ab").close()
+        draft.unlink()
+    except OSError as error:
+        raise InputError(
+            f"--output {path} cannot be written ({error.strerror}); name a file in a folder where "
+            "you may write."
+        ) from error
 
 
 def write_labelled(
@@ -49,7 +88,7 @@ def write_labelled(
     with written_atomically(path) as file:
         if as_json:
             for row in found:
-                file.write((json.dumps(row, ensure_ascii=False) + "\n").encode())
+                file.write(_line(row))
             return
         text = io.TextIOWrapper(file, encoding="utf-8", newline="")
         names = list(dict.fromkeys(name for row in rows for name in row))
@@ -57,6 +96,14 @@ def write_labelled(
         writer.writeheader()
         writer.writerows({name: _field(row[name]) for name in row} for row in found)
         text.detach()  # which flushes it; the file is closed by who opened it
+
+
+def _line(row: Columns) -> bytes:
+    """Return a row as a line of JSON; half of a character is kept as an escape, as it was read."""
+    try:
+        return (json.dumps(row, ensure_ascii=False) + "\n").encode()
+    except UnicodeEncodeError:
+        return (json.dumps(row) + "\n").encode()
 
 
 def _written(answer: Mapping[str, Any] | None, as_json: bool) -> dict[str, Any]:

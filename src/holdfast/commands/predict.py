@@ -23,9 +23,10 @@ from holdfast.data.rows import SUFFIXES, Row, read_rows
 from holdfast.errors import InputError
 from holdfast.implicit.checkpoint import read_connection, require_safetensors
 from holdfast.implicit.layers import positions
-from holdfast.text import Wording
+from holdfast.text import TextSettings, Wording
 from holdfast.text.word_level import WordLevelReader
 from holdfast.train.loading import Classifier, open_classifier
+from holdfast.train.unfit import NOT_CLASSES
 
 LONGEST = 2**16  # tokens, where neither model nor tokenizer knows a limit
 SHOWN_WORDS = 5
@@ -84,6 +85,7 @@ def run(argv: Sequence[str]) -> None:
     classifier = load_trained(options.model)
     texts = [row.texts for row in rows if row.texts]
     encoder = _Encoder.of(classifier, options)
+    _refuse_another_number(texts, encoder.wording.settings)
     answers = predict(encoder, texts, options.batch_size, progress=options.file is not None)
     if options.output is not None:
         found = iter(list(answers))  # to its end, which closes the progress bar
@@ -182,7 +184,28 @@ def load_trained(folder: Path) -> Classifier:
             f"{folder} holds no trained classifier (there is no {classifier.new_weights[0]}); train"
             " one with holdfast train, and give the folder `model` that it writes."
         )
+    config = classifier.model.config
+    if config.problem_type in NOT_CLASSES or config.num_labels == 1:
+        several = config.problem_type == "multi_label_classification"
+        raise InputError(
+            f"{folder} answers with {'several labels at once' if several else 'a number'}, and "
+            "holdfast predict says which one of its labels a text has; give a model that was "
+            "trained for that, as holdfast train does."
+        )
     return classifier
+
+
+def _refuse_another_number(texts: Sequence[Texts], trained: TextSettings | None) -> None:
+    """Refuse single texts for a model of pairs, and pairs for one of single texts."""
+    if trained is None or len(trained.texts) in (0, len(texts[0])):  # 0: that is not known
+        return
+    what = {1: "single texts", 2: "pairs"}
+    how = {1: "name one column", 2: "give a --file and name its two columns"}
+    count, columns = len(trained.texts), ", ".join(trained.texts)
+    raise InputError(
+        f"The model was trained on {what[count]} ({columns}) and is given {what[len(texts[0])]}; "
+        f"{how[count]} with --texts."
+    )
 
 
 def predict(
@@ -219,12 +242,10 @@ class _Encoder:
     @classmethod
     def of(cls, classifier: Classifier, options: PredictOptions) -> "_Encoder":
         """Read how the checkpoint's texts are read; `options` may set another length."""
-        model, tokenizer = classifier.model, classifier.tokenizer
         wording = Wording.load(options.model)
-        limits = [limit for limit in (tokenizer.model_max_length, positions(model)) if limit]
         trained = None if wording.settings is None else wording.settings.max_length
-        longest = options.max_length or trained or min(LONGEST, *limits)
-        return cls(classifier, wording, wording.word_reader(tokenizer), longest)
+        longest = _longest(classifier, options.max_length, trained)
+        return cls(classifier, wording, wording.word_reader(classifier.tokenizer), longest)
 
     def __call__(self, batch: Sequence[Texts]) -> list[dict[str, torch.Tensor]]:
         """Return a padded batch on the model's device, for each reading of the texts."""
@@ -242,6 +263,19 @@ class _Encoder:
         padded = PadBatch(tokenizer)([encoded[row] for row in range(len(encoded))])
         device, named = self.classifier.model.device, tokenizer.model_input_names
         return {name: padded[name].to(device) for name in named if name in padded}
+
+
+def _longest(classifier: Classifier, asked: int | None, trained: int | None) -> int:
+    """Return how many tokens of a text are kept; refuse more than the model has positions for."""
+    limit = positions(classifier.model)
+    if asked is not None and limit is not None and asked > limit:
+        raise InputError(
+            f"--max_length is {asked} and the model reads at most {limit} tokens; set it to "
+            f"{limit} or less."
+        )
+    wanted = asked or trained or min(LONGEST, classifier.tokenizer.model_max_length)
+    # texts that were all short may have been trained on with more than there are positions
+    return wanted if limit is None else min(wanted, limit)
 
 
 def _device() -> torch.device:

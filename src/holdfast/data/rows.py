@@ -56,6 +56,15 @@ def column_names(path: Path) -> tuple[str, ...]:
     return () if first is None else tuple(first[1])
 
 
+def unnamed_columns(path: Path) -> int:
+    """Return how many columns of a table have no name; of several its rows keep the last only."""
+    fields = {".csv": _csv_fields, ".tsv": _tsv_fields}.get(path.suffix.lower())
+    if fields is None:
+        return 0
+    _, header = next(fields(path), (0, list[str]()))
+    return _names(header).count("")
+
+
 def _require_file(path: Path) -> None:
     if not path.is_file():
         raise InputError(f"{path} is not a file; pass the path of a file that exists.")
@@ -139,12 +148,16 @@ def _remedy(header: list[str]) -> str:
 
 
 def _header(path: Path, fields: list[str]) -> list[str]:
-    names = [field.strip() for field in fields]
+    names = _names(fields)
     # Unnamed columns, such as a table's index, can be many: nobody asks for them.
     twice = [name for name, count in Counter(names).items() if count > 1 and name]
     if twice:
         raise InputError(f"{path} has two columns named {twice[0]!r}; rename or remove one.")
     return names
+
+
+def _names(fields: list[str]) -> list[str]:
+    return [field.strip() for field in fields]
 
 
 def _csv_fields(path: Path) -> Iterator[tuple[int, list[str]]]:

@@ -22,7 +22,7 @@ def sample(examples: Sequence[Example], count: int, *, seed: int) -> list[Exampl
         raise InputError(
             f"A sample of {count} examples was asked for; choose from 1 to {len(examples)}."
         )
-    drawn = [examples[index] for index in _order(len(examples), f"sample {seed}")[:count]]
+    drawn = [examples[index] for index in random_order(len(examples), f"sample {seed}")[:count]]
     _report_lost_classes(examples, drawn, f"The sample of {count} examples with seed {seed}")
     return drawn
 
@@ -46,7 +46,7 @@ def split_train_validation(
             f"A share of {share} of {len(examples)} examples leaves one part empty; "
             "take more examples or another share."
         )
-    order = [examples[index] for index in _order(len(examples), f"split {seed}")]
+    order = [examples[index] for index in random_order(len(examples), f"split {seed}")]
     train, validation = order[:count], order[count:]
     what = f"The training part with seed {seed}"
     check_two_classes(train, what)
@@ -54,8 +54,8 @@ def split_train_validation(
     return train, validation
 
 
-def _order(count: int, seed: str) -> list[int]:
-    """Shuffle by sorting random keys: Python promises the same `random()` in every version.
+def random_order(count: int, seed: str) -> list[int]:
+    """Shuffle rows by sorting random keys: Python promises the same `random()` in every version.
 
     The seed is a string, so that a sample and a split by the same number are independent.
     """

@@ -33,7 +33,9 @@ from holdfast.objectives.objective import Loss
 class CreAT:
     """Cross-entropy on clean vectors, and on vectors that mislead the encoder too.
 
-    The adversary runs without dropout; the released code draws it anew in each pass.
+    The adversary runs without dropout; the released code draws it anew in each pass. The random
+    start is brought into the ball before the step; the released code projects after the step only,
+    so that its adversary is mostly its start, which for 20 tokens of BERT is twelve steps long.
     """
 
     ball: L2Ball | LinfBall = L2Ball(radius=0.1, step_size=0.1, begin="normal", begin_scale=1e-2)

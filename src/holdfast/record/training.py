@@ -50,7 +50,7 @@ def _metrics(content: Mapping[str, Any]) -> Iterator[Metric]:
         if key.startswith("held_out_"):
             part, name = "held_out", key.removeprefix("held_out_")
         total = content["data"]["parts"].get(part, {}).get("examples", 0)
-        if name == "hull_accuracy":  # measured on the first so many
+        if name == "hull_accuracy":  # measured on so many drawn at random
             total = min(total, content["config"].get("selection", {}).get("attacked", 0))
         if name in ("accuracy", "hull_accuracy") and total:
             count = round(value * total)

@@ -16,6 +16,8 @@ from functools import lru_cache
 
 SHORTEST = 3
 """Letters of a word that is corrected: shorter ones are one letter away from too many."""
+HIDING = frozenset({"unk", "oov", "mask", "null"})
+"""Never corrected: "[UNK]" and its like stand where a word is hidden, and mean no word."""
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _BEGINS = ("Ġ", "▁")  # how tokenizers mark the token that begins a word
 _GOES_ON = "##"
@@ -33,7 +35,8 @@ class Spelling:
 
         Of words that are equally likely the first in the alphabet is taken.
         """
-        if len(word) < SHORTEST or self.knows(word) or not (word.isalpha() and word.isascii()):
+        left = len(word) < SHORTEST or word in HIDING or self.knows(word)
+        if left or not (word.isalpha() and word.isascii()):
             return None
         return _likeliest(self, word)
 

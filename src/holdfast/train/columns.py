@@ -14,6 +14,8 @@ ROWS = "ids"
 EXTRA_COLUMNS = (ROWS, MOVABLE, CANDIDATES, CANDIDATE_MASK, "substitutions")
 """What `Trainer` must not remove although the model's forward does not take it."""
 
+_ROLES = ("pad", "cls", "sep", "bos", "eos")  # of special tokens that are no word of a text
+
 
 def mark_movable(batch: dict[str, Any], tokenizer: Any) -> dict[str, Any]:
     """Return the batch with its movable tokens marked: those not padded and not special."""
@@ -21,9 +23,16 @@ def mark_movable(batch: dict[str, Any], tokenizer: Any) -> dict[str, Any]:
     if MOVABLE in batch or special is None or "input_ids" not in batch:
         return batch
     ids: Tensor = batch["input_ids"]
-    ordinary = ~torch.isin(ids, torch.tensor(special, device=ids.device))
+    still = [token for token in special if not _is_a_word(token, tokenizer)]
+    ordinary = ~torch.isin(ids, torch.tensor(still, device=ids.device))
     real = batch.get("attention_mask", torch.ones_like(ids)).bool()
     return {**batch, MOVABLE: (ordinary & real).to(ids.dtype)}
+
+
+def _is_a_word(token: int, tokenizer: Any) -> bool:
+    """Whether a special token stands for a word that the tokenizer does not know, and only so."""
+    others = {getattr(tokenizer, f"{role}_token_id", None) for role in _ROLES}
+    return token == getattr(tokenizer, "unk_token_id", None) and token not in others
 
 
 def labels_of(dataset: Any) -> list[int]:

@@ -112,11 +112,13 @@ class Patience(EarlyStoppingCallback):
     def on_train_begin(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
     ) -> None:
-        """Take over the count that the checkpoint knows."""
+        """Take over the count that the checkpoint knows, which may have ended training already."""
         known: Any = state.stateful_callbacks
         if isinstance(known, dict) and type(self).__name__ in known:
             kept = known[type(self).__name__]["attributes"]
             self.early_stopping_patience_counter = int(kept["early_stopping_patience_counter"])
+        if self.early_stopping_patience_counter >= self.early_stopping_patience:
+            control.should_training_stop = True
 
 
 class Bar(ProgressCallback):

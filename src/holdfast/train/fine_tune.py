@@ -195,7 +195,8 @@ def _check(config: TrainConfig) -> HullCheck | None:
         return None
     own = getattr(config.objective, "hull", None)
     hull = own if isinstance(own, ConvexHull) else ConvexHull()
-    return HullCheck(hull, config.selection.steps, config.selection.attacked)
+    chosen = config.selection
+    return HullCheck(hull, chosen.steps, chosen.attacked, config.readings)
 
 
 def _measure(trainer: RobustTrainer, parts: EncodedParts, bar: Bar | None) -> dict[str, Any]:

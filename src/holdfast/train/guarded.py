@@ -86,6 +86,16 @@ class GuardedTrainer(Trainer):
         """Return what a training runs in; a subclass may need something of its own."""
         return nullcontext()
 
+    def _run_epoch(self, *args: Any, **options: Any) -> None:
+        """Train an epoch, unless training had ended when the checkpoint was written.
+
+        Trainer looks whether it has after a step, and so would always take one.
+        """
+        if self.control.should_training_stop or self.state.global_step >= self.state.max_steps:
+            self.control.should_training_stop = True
+            return
+        super()._run_epoch(*args, **options)  # type: ignore[no-untyped-call]
+
     def _save_checkpoint(self, model: nn.Module, trial: Any) -> None:
         self.check_finite()
         if problem := broken_weights(self.plain_model, self.state.global_step):
@@ -111,10 +121,19 @@ class GuardedTrainer(Trainer):
         """Save the model, as `holdfast.implicit.save` does, with its connection beside it."""
         super()._save(output_dir, state_dict)
         if self.args.should_save:
-            folder = Path(output_dir or self.args.output_dir or "")
-            note_connection(self.plain_model, folder)
-            if self.wording is not None:
-                self.wording.save(folder)
+            self._note(Path(output_dir or self.args.output_dir or ""))
+
+    def _push_from_checkpoint(self, checkpoint_folder: str) -> None:
+        """Publish the model with its connection and wording: Trainer copies files that it knows."""
+        if self.is_world_process_zero():
+            self._note(Path(self.args.output_dir or ""))
+        super()._push_from_checkpoint(checkpoint_folder)
+
+    def _note(self, folder: Path) -> None:
+        """Write beside a model what it needs to be read as it was trained."""
+        note_connection(self.plain_model, folder)
+        if self.wording is not None:
+            self.wording.save(folder)
 
     def _save_beside(self, folder: Path) -> None:
         """Save into a checkpoint what lives beside the model."""

@@ -3,8 +3,10 @@
 import json
 import logging
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
+from holdfast.data import Example
 from holdfast.implicit import Connection
 from holdfast.text import Wording
 from holdfast.train.checkpoint import STATE
@@ -29,17 +31,28 @@ def tell_examples(examples: RunExamples) -> None:
     held_out = f"{len(examples.held_out):,}" if examples.held_out else "none"
     parts = f"{len(examples.train):,} to train, {len(examples.validation):,} to validate"
     _log.info("data: %s%s, %s held out", rows, parts, held_out)
-    seen = {example.texts for example in (*examples.train, *examples.validation)}
-    if known := sum(example.texts in seen for example in examples.held_out or ()):
-        _log.warning(
-            "%d of the %d held-out texts are among those to train or validate, word for word: what "
-            "is measured on them says little of new texts",
-            known,
-            len(examples.held_out or ()),
-        )
-    counts = Counter(example.label for example in (*examples.train, *examples.validation))
+    _tell_known("validation", examples.validation, "train", examples.train)
+    learned_from = (*examples.train, *examples.validation)
+    _tell_known("held-out", examples.held_out or (), "train or validate", learned_from)
+    counts = Counter(example.label for example in learned_from)
     named = (f"{name} {counts[code]:,}" for code, name in enumerate(examples.task.labels))
     _log.info("labels: %s", ", ".join(named))
+
+
+def _tell_known(
+    part: str, examples: Sequence[Example], used: str, others: Sequence[Example]
+) -> None:
+    """Warn of examples that are used otherwise, too: of pairs, those that agree in both texts."""
+    seen = {example.texts for example in others}
+    if known := sum(example.texts in seen for example in examples):
+        _log.warning(
+            "%d of the %d %s texts are among those to %s, word for word: what is measured on them "
+            "says little of new texts",
+            known,
+            len(examples),
+            part,
+            used,
+        )
 
 
 def tell_connection(connection: Connection | None) -> None:

@@ -6,36 +6,32 @@ with equal numbers of each class, and may be held near the pre-trained model by 
 """
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Unpack
 
 import torch
 from torch import Tensor, nn
-from torch.utils.data import DataLoader
 from transformers import PreTrainedModel, TrainingArguments
-from transformers.trainer_utils import EvalLoopOutput
 
-from holdfast.adversary.batch import LABELS, inputs_of
 from holdfast.anchors import Anchor, OptimizerChoice, Reference
 from holdfast.errors import HoldfastError
-from holdfast.implicit import Connection, connect, unread
+from holdfast.implicit import Connection, connect
 from holdfast.objectives import Objective, Standard
 from holdfast.train import extras as beside
 from holdfast.train.arguments import one_device_a_process
 from holdfast.train.averages import PartAverages
 from holdfast.train.columns import EXTRA_COLUMNS, ROWS, mark_movable
-from holdfast.train.distance import relative_distance
+from holdfast.train.evaluating_trainer import EvaluatingTrainer
 from holdfast.train.finite import LossWatch
 from holdfast.train.options import TrainerOptions, refuse_unknown, with_collator
 from holdfast.train.passes import Passes
-from holdfast.train.recording_trainer import RecordingTrainer
-from holdfast.train.robustness import HullCheck, mean_parts
+from holdfast.train.robustness import HullCheck
 from holdfast.train.sampler import FollowEpochs, choose_sampler
 from holdfast.train.unfit import refuse_unfit
 
 
-class RobustTrainer(RecordingTrainer):
+class RobustTrainer(EvaluatingTrainer):
     """Trains a model with an `Objective`, connected by a `Connection` if one is given.
 
     Takes what `Trainer` takes, by name, except `compute_loss_func`: the objective is the loss. A
@@ -232,59 +228,6 @@ class RobustTrainer(RecordingTrainer):
         if self.objective.moves or self.check is not None:
             return mark_movable(prepared, self.processing_class)
         return prepared
-
-    # -- evaluation ---------------------------------------------------------------------------
-
-    def prediction_step(
-        self,
-        model: nn.Module,
-        inputs: dict[str, Any],
-        prediction_loss_only: bool,
-        ignore_keys: list[str] | None = None,
-    ) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
-        """Evaluate one batch of the model's inputs and labels only."""
-        seen = inputs_of(inputs) | {name: inputs[name] for name in (LABELS,) if name in inputs}
-        return super().prediction_step(model, seen, prediction_loss_only, ignore_keys)
-
-    def evaluation_loop(
-        self,
-        dataloader: DataLoader[Any],
-        description: str,
-        prediction_loss_only: bool | None = None,
-        ignore_keys: list[str] | None = None,
-        metric_key_prefix: str = "eval",
-    ) -> EvalLoopOutput:
-        """Evaluate, and add what the model keeps of its accuracy and of its pre-trained weights."""
-        output: EvalLoopOutput = super().evaluation_loop(
-            dataloader, description, prediction_loss_only, ignore_keys, metric_key_prefix
-        )
-        if output.metrics is not None and output.label_ids is not None:
-            found = self._robustness(dataloader)
-            output.metrics.update({f"{metric_key_prefix}_{name}": found[name] for name in found})
-        return output
-
-    def _robustness(self, dataloader: DataLoader[Any]) -> dict[str, float]:
-        def batches() -> Iterator[dict[str, Any]]:
-            return (self._prepare_inputs(batch) for batch in dataloader)
-
-        found: dict[str, float] = {}
-        model, accelerator = self.plain_model, self.accelerator
-        with accelerator.autocast(), unread(model):
-            if self.check is not None:
-                found["hull_accuracy"] = self.check.accuracy(model, batches(), accelerator)
-            if self.objective.substitutes or self.objective.class_conditional:
-                found |= mean_parts(self.objective, model, self.extras, batches(), accelerator)
-        if self.track_distance:
-            found["distance"] = relative_distance(model, self.reference)
-        return found
-
-    def get_eval_dataloader(self, eval_dataset: Any = None) -> DataLoader[Any]:
-        """Return batches of every example, also where incomplete ones are left out of training."""
-        drop, self.args.dataloader_drop_last = self.args.dataloader_drop_last, False
-        try:
-            return super().get_eval_dataloader(eval_dataset)
-        finally:
-            self.args.dataloader_drop_last = drop
 
     # -- checkpoints --------------------------------------------------------------------------
 

@@ -11,6 +11,9 @@ from holdfast.train.sampler import ClassBalancedSampler, check_batch
 if TYPE_CHECKING:
     from holdfast.train.trainer import RobustTrainer
 
+NOT_CLASSES = ("multi_label_classification", "regression")
+"""Values of a configuration's problem_type for which the labels are no classes."""
+
 
 def refuse_unfit(trainer: "RobustTrainer") -> None:
     """Refuse settings under which the objective would not be what is trained."""
@@ -35,7 +38,13 @@ def _refuse_arguments(trainer: "RobustTrainer") -> None:
 
 
 def _refuse_model(trainer: "RobustTrainer") -> None:
-    if trainer.plain_model.config.num_labels == 1:
+    config = trainer.plain_model.config
+    if config.problem_type in NOT_CLASSES:
+        raise InputError(
+            f"The model has the problem_type {config.problem_type!r}, and {_name(trainer)} needs "
+            "texts of one class each; load it with problem_type='single_label_classification'."
+        )
+    if config.num_labels == 1:
         raise InputError(
             f"The model has one output, which is regression, and {_name(trainer)} needs classes; "
             "load it with num_labels of 2 or more."

@@ -19,6 +19,7 @@ from holdfast.record import encode as plain_values
 from holdfast.text import CanonicalMap, Words
 from holdfast.text.two_readings import Blend
 from holdfast.victim.distant import DistantSession, DistantVictim, Receive, Send
+from holdfast.victim.fingerprint import model_settings, tokenizer_settings
 from holdfast.victim.lanes import Batch, Lanes, Shape
 from holdfast.victim.model_session import ModelSession, token_rows
 from holdfast.victim.pieces import Pieces
@@ -107,16 +108,17 @@ class ModelVictim:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Checksum of the weights, the tokenizer and all that is done to a text."""
+        """Checksum of the weights, how they are used, the tokenizer and all done to a text."""
         digest = hashlib.sha256()
         for name, value in self.model.state_dict().items():
             digest.update(name.encode())
             digest.update(value.detach().cpu().contiguous().view(torch.uint8).numpy().tobytes())
         handle = connected(self.model)
-        settings: list[Any] = [self.max_length, self.precision, sorted(self.tokenizer.get_vocab())]
+        settings: list[Any] = [self.max_length, self.precision]
+        settings += [model_settings(self.model), tokenizer_settings(self.tokenizer)]
         settings += [plain_values(handle.connection) if handle else None, self._wording()]
         settings += ["word_level"] if self.word_level else []
-        digest.update(json.dumps(settings).encode())
+        digest.update(json.dumps(settings, sort_keys=True).encode())
         return digest.hexdigest()
 
     def _wording(self) -> Any:
