@@ -25,10 +25,12 @@ from holdfast.solve import (
 )
 
 numbers = st.floats(0.0, 1.0)
+positive = st.floats(0.0, 1.0, exclude_min=True)  # a solver that does not move is refused
 steps = st.integers(1, 50)
+mixings = st.sampled_from(["example", "token"])
 evaluating = st.one_of(
-    st.builds(FixedPoint, steps, numbers, numbers),
-    st.builds(Anderson, steps, numbers, steps, st.sampled_from(["example", "token"]), numbers),
+    st.builds(FixedPoint, steps, numbers, positive),
+    st.builds(Anderson, steps, numbers, steps, mixings, positive, numbers),
     st.builds(Broyden, steps, numbers, steps),
 )
 norms = st.sampled_from(["squared_sum", "l2_example", "l2_token"])
@@ -38,11 +40,13 @@ connections = st.builds(
     scheme=st.one_of(
         st.builds(Explicit, numbers), st.builds(ImplicitEuler, numbers), st.builds(Theta, numbers)
     ),
-    solver=st.one_of(evaluating, st.builds(Descent, steps, numbers, norms, numbers, st.booleans())),
+    solver=st.one_of(
+        evaluating, st.builds(Descent, steps, positive, norms, numbers, st.booleans())
+    ),
     gradient=st.one_of(
         st.builds(Unrolled),
         st.builds(Detached),
-        st.builds(Phantom, steps, numbers),
+        st.builds(Phantom, steps, positive),
         st.builds(ImplicitFunction, evaluating),
     ),
     dropout=st.sampled_from(["frozen", "resample", "off"]),
