@@ -76,8 +76,16 @@ def cells_of(study: Study, setting: Setting) -> list[Cell]:
     for name in study.reproductions:
         for cell in REPRODUCTIONS[name].cells(setting):
             if cell.measure.task in study.tasks:
-                found[cell.id] = merged(found[cell.id], cell) if cell.id in found else cell
+                wanted = only(study.attacks, cell)
+                found[cell.id] = merged(found[cell.id], wanted) if cell.id in found else wanted
     return list(found.values())
+
+
+def only(attacks: tuple[str, ...], cell: Cell) -> Cell:
+    """Return a cell with those of its attacks, or with all if none is named."""
+    kept = tuple(attack for attack in cell.measure.attacks if attack in attacks)
+    measure = dataclasses.replace(cell.measure, attacks=kept if attacks else cell.measure.attacks)
+    return dataclasses.replace(cell, measure=measure)
 
 
 def merged(one: Cell, other: Cell) -> Cell:

@@ -27,6 +27,8 @@ class Study:
     """Whether it is measured on held-out training examples, to choose by."""
     vectors: bool = False
     """Whether its attacker takes his words from vectors."""
+    attacks: tuple[str, ...] = ()
+    """Those that are run; none: all of the reproductions."""
     rate: float = 1.0
     """How many times the encoder's learning rate it trains with."""
 
@@ -80,6 +82,14 @@ BASE = {
             # other trainings than those above: the more are attacked, the more choose the epoch
             cut(train=1500, attacked=1000, genetic_examples=0, **REVIEWS),
             ("imdb",),
+        ),
+        Study(
+            "rift-imdb-genetic",
+            ("rift-table1", "rift-table3", "rift-table4"),
+            # half precision: millions of queries a model, and nothing follows a gradient
+            cut(train=1500, attacked=1000, measured_in="fp16", **REVIEWS),
+            ("imdb",),
+            attacks=("genetic_jia",),
         ),
         Study(
             "rift-features",

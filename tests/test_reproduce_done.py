@@ -237,6 +237,16 @@ def test_the_genetic_search_can_be_left_out(place, tmp_path, no_page):
     assert "The genetic search is left out." in result.differences
 
 
+def test_models_can_be_measured_in_half_precision(place, tmp_path, no_page):
+    half = dataclasses.replace(TINY, measured_in="fp16")
+    one = dataclasses.replace(RIFT, cells=lambda at: RIFT.cells(at)[:1])
+    result = reproduce(one, setting(place, output=tmp_path, budget=half))
+    assert "Models are trained in fp32 and measured in fp16." in result.differences
+    file = tmp_path / "records" / "Standard" / "0" / "imdb" / "genetic_jia-0.json"
+    assert read_record(file).config["precision"] == "fp16"
+    assert run_again(file, wanted(place, output=tmp_path)).holds
+
+
 def test_what_limits_the_genetic_search_is_told_where_it_is_run(place):
     def told(examples):
         budget = dataclasses.replace(TINY, genetic_examples=examples)

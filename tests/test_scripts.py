@@ -70,6 +70,20 @@ def rows(path: Path) -> list[str]:
     return [json.loads(line)["sentence"] for line in path.read_text(encoding="utf-8").splitlines()]
 
 
+def test_a_study_can_run_some_of_the_attacks(tmp_path):
+    import reproduce_tiny
+    from campaign import cells_of
+    from studies import Study
+
+    setting = reproduce_tiny.setting(reproduce_tiny.prepare(tmp_path))
+    study = Study("rift", ("rift-table1",), setting.budget, ("imdb",))
+    both = cells_of(study, setting)
+    one = cells_of(dataclasses.replace(study, attacks=("genetic_jia",)), setting)
+    assert {cell.measure.attacks for cell in both} == {("genetic_jia", "pwws_rift")}
+    assert {cell.measure.attacks for cell in one} == {("genetic_jia",)}
+    assert [cell.train for cell in one] == [cell.train for cell in both]
+
+
 def test_no_phrase_of_a_held_out_sentence_is_trained_on(monkeypatch, tmp_path):
     import development
 

@@ -18,6 +18,7 @@ from holdfast.implicit import Connection, Theta, connect, save
 from holdfast.text import CanonicalMap
 from holdfast.victim import ModelVictim, load
 from holdfast.victim.fingerprint import tokenizer_settings
+from holdfast.victim.precision import Precision
 
 TEXTS = [("the film was good", "a great movie"), ("bad", "the good, the bad"), ("film", "café")]
 
@@ -161,6 +162,50 @@ def test_half_precision_is_near() -> None:
     full = victim(tokenizer).score(texts)
     assert np.abs(half.score(texts) - full).max() < 10 * half.noise
     assert not (half.score(texts) == full).all()
+
+
+def test_all_in_half_precision_is_nearer() -> None:
+    tokenizer = kinds.wordpiece()
+    texts = [text[:1] for text in TEXTS]
+    full = victim(tokenizer).score(texts)
+    mixed = ModelVictim(model(tokenizer), tokenizer, precision="bf16").score(texts)
+    half = ModelVictim(model(tokenizer).half(), tokenizer, precision="fp16")
+    found = half.score(texts)
+    assert not (found == full).all()
+    assert np.abs(found - full).max() < half.noise
+    assert np.abs(found - full).mean() < np.abs(mixed - full).mean()
+
+
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+def test_a_model_in_half_precision_is_not_taken_for_another(precision: Precision) -> None:
+    tokenizer = kinds.wordpiece()
+    with pytest.raises(InputError, match=rf"float16.*{precision}.*fp16 together"):
+        ModelVictim(model(tokenizer).half(), tokenizer, precision=precision)
+    with pytest.raises(InputError, match=r"single precision.*fp16"):
+        ModelVictim(model(tokenizer), tokenizer, precision="fp16")
+
+
+def test_a_folder_is_loaded_in_half_precision(tmp_path: Path) -> None:
+    tokenizer = kinds.wordpiece()
+    model(tokenizer).save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    half = load(tmp_path, device="cpu", precision="fp16")
+    data = labelled(half, sentences(6))
+    attack = recipes.pwws_rift(kinds.LEXICON)
+    assert verify(attack, half, run_attack(attack, half, data, seed=0), data) >= 0
+    with pytest.raises(InputError, match="Gradients cannot be followed in fp16"):
+        list(run_attack(recipes.hotflip(kinds.LEXICON), half, data, seed=0))
+
+
+def test_a_connected_model_answers_in_half_precision(tmp_path: Path) -> None:
+    tokenizer = kinds.wordpiece()
+    plain = model(tokenizer)
+    connect(plain, Connection("2", Theta(0.5), on_failure="keep"))
+    save(plain, tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    texts = [text[:1] for text in TEXTS]
+    full, half = (load(tmp_path, device="cpu", precision=p) for p in ("fp32", "fp16"))
+    assert np.abs(half.score(texts) - full.score(texts)).max() < half.noise
 
 
 class Slow(PreTrainedTokenizerFast):

@@ -47,6 +47,7 @@ from holdfast.evaluate.attacking import begun_before
 from holdfast.evaluate.drawing import Drawn, drawn_for
 from holdfast.record import encode
 from holdfast.victim import ModelVictim, load
+from holdfast.victim.precision import Precision
 
 MOVING = {"last": (-1,), "first": (0,), "both": (0, -1)}
 
@@ -111,8 +112,8 @@ class AttackOptions:
     """Processes that search while this one runs the model; none: 14 at most on a GPU, else 0."""
     max_length: int | None = None
     """Tokens the model reads; none: as in its training, else as many as it can, up to 512."""
-    precision: Literal["fp32", "bf16"] = "fp32"
-    """Of the model's arithmetic."""
+    precision: Precision = "fp32"
+    """Of the model's arithmetic; fp16 is the quickest on a GPU, and not for white-box attacks."""
     certify: bool = True
     """Prove, for a model that rewrites texts, which answers no text of the attack can change, and
     do not search those."""

@@ -22,6 +22,7 @@ from holdfast.evaluate import Checkpoint, Suite, evaluate_all, read_checkpoints
 from holdfast.evaluate.comparing import findings
 from holdfast.evaluate.progress import Watch
 from holdfast.record import Outcome, RunRecord, encode
+from holdfast.victim.precision import Precision
 
 
 @dataclass(frozen=True)
@@ -89,8 +90,8 @@ class EvaluateOptions:
     """Folder of a causal language model, for attacks that keep a text likely."""
     masked_model: Path | None = None
     """Folder of a masked language model, for attacks that let it fill in words."""
-    precision: Literal["fp32", "bf16"] = "fp32"
-    """Of the model's arithmetic."""
+    precision: Precision = "fp32"
+    """Of the model's arithmetic; fp16 is the quickest on a GPU, and not for white-box attacks."""
     max_length: int | None = None
     """Tokens the model reads; none: as in its training."""
     in_flight: int | None = None

@@ -7,7 +7,8 @@ from pathlib import Path
 from holdfast.attack import Material
 from holdfast.data import Task, find_task
 from holdfast.evaluate.checkpoint import Checkpoint
-from holdfast.evaluate.suite import Moving, Precision, Suite
+from holdfast.evaluate.suite import Moving, Suite
+from holdfast.victim.precision import Precision
 
 
 @dataclass(frozen=True)

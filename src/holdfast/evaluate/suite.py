@@ -8,9 +8,9 @@ from holdfast.attack import Material
 from holdfast.attack.recipes import find_recipe
 from holdfast.data import find_task
 from holdfast.errors import InputError
+from holdfast.victim.precision import Precision, require_gradients
 
 Moving = Literal["last", "first", "both"]
-Precision = Literal["fp32", "bf16"]
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Suite:
     reference: str | None = None
     """Name of the checkpoint whose adversarial texts the others are shown too; none: no texts."""
     precision: Precision = "fp32"
-    """Of the model's arithmetic."""
+    """Of the model's arithmetic; in fp16 there is no adaptive check."""
     max_length: int | None = None
     """Tokens the model reads; none: as in its training, else as many as it can, up to 512."""
 
@@ -85,6 +85,8 @@ class Suite:
             find_task(task)
         for attack in self.attacks:
             find_recipe(attack)
+        if self.adaptive and self.attacks:
+            require_gradients(self.precision)
         self._refuse_clash()
         self._refuse_unused()
 

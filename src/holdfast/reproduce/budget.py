@@ -6,6 +6,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from holdfast.errors import InputError
+from holdfast.victim.precision import Precision
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,8 @@ class Budget:
     genetic_examples: int | None = None
     """Of the attacked ones those that the genetic search is given at most: it asks thousands of
     times for each. 0: it is left out."""
+    measured_in: Precision | None = None
+    """Precision of evaluations; none: that of the trainings."""
 
     def examples(self, wanted: int) -> int:
         """Return how many of `wanted` low-resource examples are drawn: 1,000 become `train`."""

@@ -99,6 +99,9 @@ def _protocol(reproduction: Reproduction, setting: Setting, cells: Sequence[Cell
             changed |= dict.fromkeys(_changes(cell.train, theirs))
     if changed:
         yield f"Training is not the protocol's: {', '.join(changed)}."
+    measured_in = setting.budget.measured_in or setting.precision
+    if measured_in != setting.precision:
+        yield f"Models are trained in {setting.precision} and measured in {measured_in}."
     seeds = sorted({cell.seed for cell in cells if cell.train is not None})
     if len(seeds) == 1:
         yield "One seed of training: no spread over seeds can be given."

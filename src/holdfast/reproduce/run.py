@@ -179,5 +179,5 @@ def _suite(measure: Measure, setting: Setting, clean: int | Literal["same"] | No
         adaptive_examples=200,
         stability=thorough,
         cost=False,  # of a text of 128 tokens, by a probe
-        precision=setting.precision,
+        precision=setting.budget.measured_in or setting.precision,
     )

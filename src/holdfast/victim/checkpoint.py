@@ -2,7 +2,7 @@
 
 import os
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
@@ -13,13 +13,14 @@ from holdfast.implicit.checkpoint import attention_for, read_connection
 from holdfast.implicit.quiet import quiet_transformers
 from holdfast.text import Wording
 from holdfast.victim.model import ModelVictim
+from holdfast.victim.precision import Precision
 
 
 def load(
     folder: str | Path,
     *,
     max_length: int | None = None,
-    precision: Literal["fp32", "bf16"] = "fp32",
+    precision: Precision = "fp32",
     device: str | torch.device | None = None,
     batch_tokens: int | None = None,
     shared: bool = False,
@@ -35,7 +36,8 @@ def load(
     wording = Wording.load(path)
     settings = wording.settings
     trained = None if settings is None else settings.max_length
-    model = _model(path).to(device or default_device())
+    weights = torch.float16 if precision == "fp16" else torch.float32
+    model = _model(path, weights).to(device or default_device())
     return ModelVictim(
         model,
         _tokenizer(path),
@@ -48,14 +50,14 @@ def load(
     )
 
 
-def _model(path: Path) -> Any:
+def _model(path: Path, weights: torch.dtype) -> Any:
     connection = read_connection(path)
     try:
         with quiet_transformers():
             model, report = AutoModelForSequenceClassification.from_pretrained(
                 path,
                 use_safetensors=True,
-                dtype=torch.float32,
+                dtype=weights,
                 attn_implementation=attention_for(connection),
                 output_loading_info=True,
             )

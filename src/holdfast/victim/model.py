@@ -5,7 +5,7 @@ import json
 from collections.abc import Sequence
 from contextlib import nullcontext
 from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -23,6 +23,7 @@ from holdfast.victim.fingerprint import model_settings, tokenizer_settings
 from holdfast.victim.lanes import Batch, Lanes, Shape
 from holdfast.victim.model_session import ModelSession, token_rows
 from holdfast.victim.pieces import Pieces
+from holdfast.victim.precision import NOISE, Precision, require_weights
 from holdfast.victim.reader import Reader
 from holdfast.victim.reading import ID_MASK, TYPE_SHIFT
 from holdfast.victim.replay import Replay
@@ -35,7 +36,6 @@ from holdfast.victim.word_level import WordLevel
 LONGEST = 512  # tokens, where neither the caller nor the model knows a limit
 ON_CPU, ON_GPU = (1024, 1), (16384, 8)  # tokens of a batch, widths are multiples of
 ON_SHARED_GPU = 8192, 32  # batches that a few searches fill, of few shapes to record
-_NOISE = {"fp32": 1e-3, "bf16": 0.1}
 
 
 class _Recordings(NamedTuple):
@@ -57,7 +57,7 @@ class ModelVictim:
         max_length: int | None = None,
         canonical: CanonicalMap | None = None,
         word_level: bool = False,
-        precision: Literal["fp32", "bf16"] = "fp32",
+        precision: Precision = "fp32",
         batch_tokens: int | None = None,
         shared: bool = False,
     ) -> None:
@@ -67,6 +67,7 @@ class ModelVictim:
         a GPU is `shared` where other processes need it too: batches are small, of few widths.
         """
         _require_classifier(model)
+        require_weights(precision, half=model.dtype == torch.float16)
         self.model: PreTrainedModel = model.eval()  # type: ignore[no-untyped-call]
         self.tokenizer = ensure_padding(tokenizer, model)
         self.canonical = canonical
@@ -104,7 +105,7 @@ class ModelVictim:
     @property
     def noise(self) -> float:
         """How far a log-probability may move from one machine to another."""
-        return _NOISE[self.precision]
+        return NOISE[self.precision]
 
     @cached_property
     def fingerprint(self) -> str:

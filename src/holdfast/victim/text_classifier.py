@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, TypedDict
+from typing import TypedDict
 
 import numpy as np
 import torch
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from holdfast.errors import InputError
 from holdfast.victim.checkpoint import load
 from holdfast.victim.model import ModelVictim
+from holdfast.victim.precision import Precision
 
 Text = str | tuple[str, str]
 """A text, or a pair of them."""
@@ -39,7 +40,7 @@ class TextClassifier:
         folder: str | Path,
         *,
         max_length: int | None = None,
-        precision: Literal["fp32", "bf16"] = "fp32",
+        precision: Precision = "fp32",
         device: str | torch.device | None = None,
     ) -> "TextClassifier":
         """Load the folder `model` of a training run; without `device` a GPU where there is one."""

@@ -15,6 +15,7 @@ from holdfast.attack.gauge.rows import Laid, batches, model_inputs, shape_of
 from holdfast.attack.goal import Floats, Targeted
 from holdfast.errors import InputError
 from holdfast.victim import ModelVictim
+from holdfast.victim.precision import require_gradients
 from holdfast.victim.two_readings import OpenedTwice
 
 Measure = Callable[[Sequence[Look]], list[Floats]]
@@ -125,6 +126,7 @@ def opened(looks: Sequence[Look]) -> tuple[ModelVictim, list[Laid], list[Floats]
             "This attack follows the gradient of a model, and the victim shows none: attack a "
             "model in this process (without workers), or use an attack that only asks."
         )
+    require_gradients(victim.precision)
     laid = [(look, lay_out(look, victim.max_length)) for look in looks]
     texts = [Laid(n, look, layout) for n, (look, layout) in enumerate(laid) if layout is not None]
     return victim, texts, [choice_table(look.space.sizes, 0.0) for look in looks]
