@@ -19,6 +19,7 @@ from holdfast.train import DataConfig, TrainConfig
 from holdfast.train.examples import RunExamples
 from holdfast.train.lexicons import lexicons_of
 from holdfast.train.narration import tell_spelling
+from holdfast.train.wording import wording_of
 
 COUNTS = {"movie": 3, "moves": 9, "good": 5, "goods": 1, "great": 2, "it's": 4, "the": 90}
 SPELLING = spelling_of(COUNTS, ["mover", "great"])
@@ -81,6 +82,45 @@ def test_equally_frequent_neighbours_become_the_first_in_the_alphabet() -> None:
     assert spelling_of({"coats": 1, "boats": 1}, ()).corrected("aoats") == "boats"
 
 
+FREQUENT = {"that": 5000, "hat": 20, "of": 8000, "fog": 400}
+
+
+@pytest.mark.parametrize(
+    ("word", "misspelt", "read"),
+    [
+        ("hat", 0.0, None),  # it is known
+        ("hat", 0.01, None),  # 20.5 x 0.99 against 5000.5 x 0.01 / 4 / 4, one letter of four lost
+        ("hat", 0.1, "that"),  # 20.5 x 0.9 against 5000.5 x 0.1 / 4 / 4
+        ("that", 0.9, None),  # 5000.5 x 0.1 against 20.5 x 0.9 / 4 / (26 x 4)
+        ("fo", 0.0, None),  # too short to tell, where known words are right
+        ("fo", 0.1, "of"),
+        ("o", 0.1, "of"),
+        ("f", 0.1, "of"),
+        ("zzz", 0.1, None),
+        ("unk", 0.1, None),
+    ],
+)
+def test_where_words_are_misspelt_a_rare_one_is_read_as_the_frequent_one_it_slipped_from(
+    word: str, misspelt: float, read: str | None
+) -> None:
+    assert spelling_of(FREQUENT, ["unk"], misspelt).corrected(word) == read
+
+
+def test_who_expects_slips_knows_short_words_of_the_tokenizer() -> None:
+    assert whole_words(["a", "tv", "film", "##b"], 1) == {"a", "tv", "film"}
+
+
+@pytest.mark.parametrize("misspelt", [-0.1, 1.0, float("nan")])
+def test_a_share_of_misspelt_words_is_one(misspelt: float) -> None:
+    with pytest.raises(InputError, match="expected a number from 0 to below 1"):
+        Canonical(rounds=0, spelling=True, misspelt=misspelt)
+
+
+def test_misspelt_words_are_not_expected_where_they_are_not_undone() -> None:
+    with pytest.raises(InputError, match=r"--canonical\.spelling true"):
+        Canonical(misspelt=0.1)
+
+
 @given(st.text(alphabet="abcxyz", min_size=4, max_size=8), st.data())
 def test_every_slip_of_one_letter_leads_back(word: str, data: st.DataObject) -> None:
     slip = data.draw(st.sampled_from(sorted({w for w, _ in slips(word) if len(w) > 3})))
@@ -139,6 +179,20 @@ def test_it_is_saved_and_loaded_with_the_map(tmp_path: Path) -> None:
     assert loaded.spelling is None
 
 
+def test_the_share_of_misspelt_words_is_saved_and_loaded(tmp_path: Path) -> None:
+    made = CanonicalMap.fit(["that"] * 99 + ["hat"], LEXICON, spelling=True, misspelt=0.2)
+    assert made.apply("a hat").text == "a that"
+    made.save(tmp_path)
+    assert CanonicalMap.load(tmp_path) == made
+    file = tmp_path / "canonical.json"
+    content = json.loads(file.read_text(encoding="utf-8"))
+    assert content["format"] == 5  # a version that takes all known words for right refuses it
+    for wrong in (2.0, "0.2"):
+        file.write_text(json.dumps({**content, "misspelt": wrong}), encoding="utf-8")
+        with pytest.raises(InputError, match=r"canonical\.json"):
+            CanonicalMap.load(tmp_path)
+
+
 def test_an_attack_by_misspelling_meets_it() -> None:
     """The victim that undoes one slip answers as if the text were untouched."""
     from attack_tiny import victim
@@ -194,3 +248,22 @@ def test_a_run_says_how_many_words_it_corrects_and_warns_of_too_many(caplog) -> 
     caplog.clear()
     tell_spelling(RunExamples(task, [], []), Wording(TextSettings(16, "aligned")))
     assert not caplog.records
+
+
+def test_a_run_expects_so_many_misspelt_words_and_knows_the_short_ones_of_its_tokenizer(
+    tmp_path: Path,
+) -> None:
+    task = Task("own", ("text",), ("bad", "good"))
+    rows = [Example("0", ("that " * 200 + "hat",), 0)]
+
+    def made(misspelt: float) -> CanonicalMap | None:
+        how = Canonical(rounds=0, spelling=True, misspelt=misspelt)
+        data = DataConfig(file=tmp_path / "own.csv")
+        config = TrainConfig("model", tmp_path, data, canonical=how)
+        return wording_of(RunExamples(task, rows, []), config, LEXICON, ["tv", "film"]).canonical
+
+    some, none = made(0.2), made(0.0)
+    assert some is not None
+    assert none is not None
+    assert some.apply("a hat on tvv").text == "a that on tv"
+    assert none.apply("a hat on tvv").text == "a hat on tvv"

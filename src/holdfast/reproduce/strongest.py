@@ -39,6 +39,8 @@ class Candidate:
     """Rounds of the canonical form of texts; 0: words stay as they are."""
     spelt: bool = False
     """Whether misspellings are undone first."""
+    misspelt: float = 0.0
+    """`Canonical.misspelt`."""
     lexicon: Literal["own", "joined", "further"] = "own"
     """Joined with WordNet's, or with the words of its words, too."""
     apart: float | None = None
@@ -68,6 +70,7 @@ _LESS = {
     "groups 0.15 gives way 0.6": Candidate(groups=0.15, trust=0.6, gives_way=True),
     "groups 0.15 gives way 0.7": Candidate(groups=0.15, trust=0.7, gives_way=True),
     "groups 0.08 gives way 0.65": Candidate(groups=0.08, trust=0.65, gives_way=True),
+    "groups 0.08 gives way 0.7": Candidate(groups=0.08, trust=0.7, gives_way=True),
     "trust 0.55": Candidate(trust=0.55),
     "trust 0.6": Candidate(trust=0.6),
     "trust 0.7": Candidate(trust=0.7),
@@ -76,18 +79,28 @@ _LESS = {
 read as well."""
 
 
+_SPELT = {"spelt": 0.0, "spelt 0.1": 0.1, "spelt 0.3": 0.3}
+"""How many words are expected to be misspelt, known ones too."""
+
+
 def _less(name: str, objective: str) -> dict[str, Candidate]:
-    """Return canonical text of either lexicon, misspellings undone, with more of its own words."""
+    """Return canonical text of either lexicon, misspellings undone, with more of its own words.
+
+    Known words are taken for misspelt only where the canonical form gives way.
+    """
     return {
-        f"{name} spelt {kind}canonical {how}": dataclasses.replace(
+        f"{name} {spelt} {kind}canonical {how}": dataclasses.replace(
             candidate,
             objective=objective,
             canonical=2,
             spelt=True,
+            misspelt=misspelt,
             lexicon="joined" if kind else "own",
         )
+        for spelt, misspelt in _SPELT.items()
         for kind in ("", "wide ")
         for how, candidate in _LESS.items()
+        if candidate.gives_way or not misspelt
     }
 
 
@@ -113,6 +126,8 @@ CANDIDATES: Mapping[str, Candidate] = MappingProxyType(
         "Plain spelt wide canonical": Candidate(canonical=2, spelt=True, lexicon="joined"),
         "Plain spelt wide canonical once": Candidate(canonical=1, spelt=True, lexicon="joined"),
         "FreeLB 2 spelt": Candidate("FreeLB", spelt=True),
+        "Plain spelt 0.1": Candidate(spelt=True, misspelt=0.1),
+        "FreeLB 2 spelt 0.1": Candidate("FreeLB", spelt=True, misspelt=0.1),
         "FreeLB 2 spelt wide canonical": Candidate(
             "FreeLB", canonical=2, spelt=True, lexicon="joined"
         ),
@@ -235,6 +250,7 @@ def _canonical(candidate: Candidate, lexicon: Path | None) -> Canonical | None:
     return Canonical(
         rounds=candidate.canonical,
         spelling=candidate.spelt,
+        misspelt=candidate.misspelt,
         apart=candidate.apart,
         frequent=candidate.frequent,
         groups=candidate.groups,
@@ -261,6 +277,7 @@ REPRODUCTION = Reproduction(
         Choice("The adversary of Adv and RIFT.", "beta 1, alpha 0.1, three steps: little is lost."),
         Choice("The genetic attack.", "No language model: it is stronger than the papers'."),
         Choice("Canonical text.", "Two rounds, or one: `once`."),
+        Choice("Misspellings.", "Undone: `spelt`; known words too, if so many are expected to be."),
         Choice("Words that the labels tell apart.", "`apart`: none becomes the other."),
         Choice("Frequent words.", "`frequent`: those of 5, or 2, in 10,000 words stay."),
         Choice("Groups of words.", "`groups`: those that hide so many exchanges for a nat."),

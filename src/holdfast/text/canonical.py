@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from holdfast.errors import InputError
 from holdfast.record import read_note, write_note
-from holdfast.text.canonical_settings import check_rounds, check_trust
+from holdfast.text.canonical_settings import check_misspelt, check_rounds, check_trust
 from holdfast.text.groups import grouped
 from holdfast.text.lexicon import Lexicon
 from holdfast.text.neighbourhoods import most_frequent_neighbours
@@ -25,8 +25,8 @@ from holdfast.text.two_readings import Blend
 from holdfast.text.words import Words, like, split_words
 
 FILE_NAME = "canonical.json"
-# an older version must not read on without the spelling, or without the second reading
-FORMAT, WITH_SPELLING, READ_TWICE, GIVES_WAY = 1, 2, 3, 4
+# an older version must not read on without what a newer one added
+FORMAT, WITH_SPELLING, READ_TWICE, GIVES_WAY, SLIPS = 1, 2, 3, 4, 5
 
 
 class Span(NamedTuple):
@@ -107,6 +107,7 @@ class CanonicalMap:
         rounds: int = 2,
         *,
         spelling: bool = False,
+        misspelt: float = 0.0,
         known: Iterable[str] = (),
         apart: Apart = never_apart,
         frequent: float | None = None,
@@ -118,7 +119,8 @@ class CanonicalMap:
 
         A neighbourhood is a word with its neighbours in the symmetrised lexicon. Of words that
         are equally frequent the first in the alphabet is chosen, so that the choice is one. To
-        the `spelling` all words of the texts and of the lexicon are right, and those `known`.
+        the `spelling` all words of the texts and of the lexicon are known, and those `known`; of
+        all words so many are `misspelt`.
         A word does not become one that is `apart` from it, and none that is `frequent` changes.
         With `groups` these take the place of neighbourhoods (`holdfast.text.groups`).
         """
@@ -135,7 +137,8 @@ class CanonicalMap:
             else grouped(lexicon.neighbours, counts, groups)
         )
         changed = {word: target for word, target in sorted(chosen.items()) if word != target}
-        words = spelling_of(counts, chain(neighbourhoods, known)) if spelling else None
+        right = chain(neighbourhoods, known)
+        words = spelling_of(counts, right, misspelt) if spelling else None
         return cls(changed, lexicon.sha256, rounds, words, trust, gives_way)
 
     def own_words(self) -> "CanonicalMap | None":
@@ -174,26 +177,32 @@ class CanonicalMap:
             content["trust"], form = self.trust, READ_TWICE
         if self.gives_way:
             content["gives_way"], form = True, GIVES_WAY
+        if self.spelling is not None and self.spelling.misspelt:
+            content["misspelt"], form = self.spelling.misspelt, SLIPS
+            content["trust"] = self.trust  # which no format from READ_TWICE on leaves out
         write_note(folder / FILE_NAME, form, content, indent=1)
 
     @classmethod
     def load(cls, folder: Path) -> "CanonicalMap | None":
         """Return the map of a checkpoint; None when its texts are read as they are."""
         file, otherwise = folder / FILE_NAME, "does not say how words are written"
-        content = read_note(file, FORMAT, otherwise, also=(WITH_SPELLING, READ_TWICE, GIVES_WAY))
+        later = (WITH_SPELLING, READ_TWICE, GIVES_WAY, SLIPS)
+        content = read_note(file, FORMAT, otherwise, also=later)
         if content is None:
             return None
         mapping, rounds = content.get("mapping"), content.get("rounds")
         trust = content.get("trust", None if content["format"] >= READ_TWICE else 1.0)
-        way = content.get("gives_way", False)
+        way, misspelt = content.get("gives_way", False), content.get("misspelt", 0.0)
         if (
             not (isinstance(mapping, dict) and isinstance(rounds, int))
             or not all(isinstance(target, str) for target in mapping.values())
             or not (isinstance(trust, float) and isinstance(way, bool))
+            or not isinstance(misspelt, float)
         ):
             raise InputError(f"{file} {otherwise}; save the model again.")
         try:
             check_trust(trust)
+            check_misspelt(misspelt)
         except InputError as error:
             raise InputError(f"{file}: {error}") from error
         words, counts = None, content.get("counts")
@@ -202,5 +211,5 @@ class CanonicalMap:
                 raise InputError(
                     f"{file} does not say which words are known; save the model again."
                 )
-            words = spelling_of(counts, ())
+            words = spelling_of(counts, (), misspelt)
         return cls(mapping, str(content.get("lexicon_sha256")), rounds, words, trust, way)

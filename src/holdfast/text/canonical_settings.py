@@ -15,6 +15,10 @@ class Canonical:
     most its spelling changes."""
     spelling: bool = False
     """Read a word that nobody knows as the known word, one letter away, that was likely meant."""
+    misspelt: float = 0.0
+    """Share of words that are expected to be misspelt. Above 0 (0.1 to 0.3) a rare word that is
+    known is read as the frequent one it is a likely slip of, too, and so are short words. 0: a
+    known word is right."""
     apart: float | None = None
     """No word becomes one that the training labels tell it apart from by more than this, in log
     odds; two such words may still meet in a third. None: any word may."""
@@ -51,6 +55,12 @@ class Canonical:
             )
         if self.groups is not None:
             self._check_groups()
+        check_misspelt(self.misspelt)
+        if self.misspelt and not self.spelling:
+            raise InputError(
+                "Words were expected to be misspelt, and misspellings are not undone; give "
+                "--canonical.spelling true, or leave canonical.misspelt out."
+            )
         if self.rounds == 0 and not (self.apart is None and self.frequent is None):
             raise InputError(
                 "Words were to be kept apart, or as they are where frequent, and none is to be "
@@ -98,6 +108,15 @@ def check_trust(trust: float) -> None:
         raise InputError(
             f"The canonical text was to be trusted with a weight of {trust}; expected a number "
             "above 0.5 and at most 1: with 0.5 the text's own words could always outvote it."
+        )
+
+
+def check_misspelt(misspelt: float) -> None:
+    """Refuse what is no share of words, or leaves none right."""
+    if not 0 <= misspelt < 1:
+        raise InputError(
+            f"A share of {misspelt} of the words was expected to be misspelt; expected a number "
+            "from 0 to below 1, such as 0.1."
         )
 
 

@@ -1,12 +1,16 @@
-"""Spelling: a word that nobody knows is read as the known word that most likely slipped.
+"""Spelling: a word is read as the known word that was most likely meant.
 
 A misspelling makes of one token several that mean nothing, which is why it hurts so much. People
 read on because they know the word. Here the words of the training texts are known, and those the
 tokenizer has a token for. This is the noisy channel of spelling correctors (Kernighan, Church and
 Gale, 1990) with a single slip:
 
-    argmax over w of  P(w) P(slip | w),   P(w) ~ count of w + 1/2.
+    argmax over w of  P(w) P(word | w),   P(w) ~ count of w + 1/2,
 
+    P(word | w) = 1 - misspelt for w itself, else misspelt P(slip | w) / kinds of slips.
+
+Who expects nobody to misspell (`misspelt` = 0) takes every known word for right. An attacker does
+misspell, and many of his slips are known words, too: rare ones, beside the frequent one he hit.
 Slips are those of the letters a to z: words with others are left alone.
 """
 
@@ -15,9 +19,14 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 SHORTEST = 3
-"""Letters of a word that is corrected: shorter ones are one letter away from too many."""
+"""Letters of a word that is corrected where known words are right: shorter ones are one letter away
+from too many, and only how likely a slip is at all can tell."""
 HIDING = frozenset({"unk", "oov", "mask", "null"})
 """Never corrected: "[UNK]" and its like stand where a word is hidden, and mean no word."""
+HALF = 0.5
+"""Of a count, for words that were not seen."""
+KINDS = 4
+"""Of slips."""
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _BEGINS = ("Ġ", "▁")  # how tokenizers mark the token that begins a word
 _GOES_ON = "##"
@@ -29,29 +38,40 @@ class Spelling:
 
     counts: Mapping[str, int] = field(repr=False, hash=False)
     """How often the training texts have a word; 0: it is right, though they do not have it."""
+    misspelt: float = 0.0
+    """Share of words that are expected to be slips; 0: none of those that are known."""
 
     def corrected(self, word: str) -> str | None:
-        """Return the word that was most likely meant; none where it is right, or nobody knows.
+        """Return the word that was most likely meant; none: the word itself, or nobody knows.
 
         Of words that are equally likely the first in the alphabet is taken.
         """
-        left = len(word) < SHORTEST or word in HIDING or self.knows(word)
-        if left or not (word.isalpha() and word.isascii()):
+        if word in HIDING or not (word.isalpha() and word.isascii()):
             return None
-        return _likeliest(self, word)
+        if self.misspelt == 0 and (len(word) < SHORTEST or self.knows(word)):
+            return None
+        meant = _likeliest(self, word)
+        return None if meant == word else meant
 
     def knows(self, word: str) -> bool:
-        """Whether a word is right as it is."""
+        """Whether a word is one."""
         return word in self.counts
+
+    def weight(self, word: str) -> float:
+        """Return how likely a known word is, beside others."""
+        return self.counts[word] + HALF
 
 
 @lru_cache(maxsize=1 << 16)  # attackers come back to the same misspellings
 def _likeliest(spelling: Spelling, word: str) -> str | None:
     scores: dict[str, float] = {}
     for meant, chance in slips(word):
-        if spelling.knows(meant):
-            score = (spelling.counts[meant] + 0.5) * chance
+        if meant != word and spelling.knows(meant):
+            score = spelling.weight(meant) * chance / KINDS
             scores[meant] = scores.get(meant, 0.0) + score  # one of two like letters may be lost
+    if spelling.misspelt and spelling.knows(word):
+        right = (1 - spelling.misspelt) / spelling.misspelt
+        scores[word] = spelling.weight(word) * right
     return min(scores, key=lambda meant: (-scores[meant], meant), default=None)
 
 
@@ -75,15 +95,17 @@ def slips(word: str) -> Iterator[tuple[str, float]]:
             yield before + after[1] + after[0] + after[2:], 1 / (size - 1)
 
 
-def spelling_of(counts: Mapping[str, int], correct: Iterable[str]) -> Spelling:
-    """Return the spelling of texts whose words were counted, and of other words that are right."""
+def spelling_of(
+    counts: Mapping[str, int], correct: Iterable[str], misspelt: float = 0.0
+) -> Spelling:
+    """Return the spelling of texts whose words were counted, and of other words that are known."""
     known = dict.fromkeys(correct, 0) | dict(counts)
-    return Spelling({word: known[word] for word in sorted(known) if word.isalpha()})
+    return Spelling({word: known[word] for word in sorted(known) if word.isalpha()}, misspelt)
 
 
-def whole_words(vocabulary: Iterable[str]) -> frozenset[str]:
+def whole_words(vocabulary: Iterable[str], shortest: int = SHORTEST) -> frozenset[str]:
     """Return the words that a tokenizer reads as one token, in lower case."""
     tokens = list(vocabulary)
     marked = [token[1:] for token in tokens if token.startswith(_BEGINS)]
     whole = marked or [token for token in tokens if not token.startswith(_GOES_ON)]
-    return frozenset(word.lower() for word in whole if word.isalpha() and len(word) >= SHORTEST)
+    return frozenset(word.lower() for word in whole if word.isalpha() and len(word) >= shortest)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from holdfast.data import Example
 from holdfast.text import CanonicalMap, Lexicon, Wording, split_words
 from holdfast.text.settings import TextSettings
-from holdfast.text.spelling import Spelling, whole_words
+from holdfast.text.spelling import SHORTEST, Spelling, whole_words
 from holdfast.text.told_apart import Apart, WordLabels, never_apart
 from holdfast.train.config import TrainConfig
 from holdfast.train.examples import RunExamples
@@ -27,13 +27,15 @@ def wording_of(
         return Wording(settings)
     texts = (text for example in examples.train for text in example.texts)
     how = config.canonical
-    known = whole_words(vocabulary) if how.spelling else ()
+    shortest = 1 if how.misspelt else SHORTEST
+    known = whole_words(vocabulary, shortest) if how.spelling else ()
     apart = _apart(examples, how.apart)
     made = CanonicalMap.fit(
         texts,
         lexicon,
         how.rounds,
         spelling=how.spelling,
+        misspelt=how.misspelt,
         known=known,
         apart=apart,
         frequent=how.frequent,
