@@ -74,6 +74,17 @@ def test_the_attacker_who_reaches_further_has_the_words_of_the_words() -> None:
     assert recipes.pwws_further(lexicon).search == recipes.pwws_rift(lexicon).search
 
 
+def test_the_misspeller_who_tries_more_tries_what_the_other_does_too() -> None:
+    text = Words.of("movie")
+    (some,), (more,) = (
+        recipe().transformation.substitutes(text)
+        for recipe in (recipes.deepwordbug, recipes.deepwordbug_further)
+    )
+    assert (len(some), len(more)) == (4, 16)
+    assert set(some) < set(more)
+    assert recipes.deepwordbug_further().search == recipes.deepwordbug().search
+
+
 def test_synonyms_of_wordnet_have_the_part_of_speech_of_the_word(folder: Path) -> None:
     attack = made("pwws_ren", folder)
     found = attack.transformation.substitutes(Words.of("They film the Film, they run well"))

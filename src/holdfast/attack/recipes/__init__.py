@@ -11,7 +11,7 @@ from types import MappingProxyType
 from holdfast.attack.core import Attack
 from holdfast.attack.recipes.genetic import genetic_alzantot, genetic_jia
 from holdfast.attack.recipes.language_models import bae, bert_attack
-from holdfast.attack.recipes.misspellings import deepwordbug, textbugger
+from holdfast.attack.recipes.misspellings import deepwordbug, deepwordbug_further, textbugger
 from holdfast.attack.recipes.searches import beam, random_search
 from holdfast.attack.recipes.synonyms import pwws_further, pwws_ren, pwws_rift, textfooler
 from holdfast.attack.recipes.white_box import hotflip, hull
@@ -23,6 +23,7 @@ __all__ = [
     "beam",
     "bert_attack",
     "deepwordbug",
+    "deepwordbug_further",
     "find_recipe",
     "genetic_alzantot",
     "genetic_jia",
@@ -41,7 +42,7 @@ RECIPES: Mapping[str, Callable[..., Attack]] = MappingProxyType(
         recipe.__name__: recipe
         for recipe in (
             *(pwws_rift, pwws_further, pwws_ren, textfooler, genetic_jia, genetic_alzantot),
-            *(deepwordbug, textbugger, bert_attack, bae),
+            *(deepwordbug, deepwordbug_further, textbugger, bert_attack, bae),
             *(hotflip, hull, beam, random_search),
         )
     }
