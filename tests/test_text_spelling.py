@@ -180,7 +180,7 @@ def test_it_is_saved_and_loaded_with_the_map(tmp_path: Path) -> None:
 
 
 def test_the_share_of_misspelt_words_is_saved_and_loaded(tmp_path: Path) -> None:
-    made = CanonicalMap.fit(["that"] * 99 + ["hat"], LEXICON, spelling=True, misspelt=0.2)
+    made = CanonicalMap.fit(["that"] * 99 + ["hat"], LEXICON, spelling=True, misspelt=0.2, trust=1)
     assert made.apply("a hat").text == "a that"
     made.save(tmp_path)
     assert CanonicalMap.load(tmp_path) == made
@@ -191,6 +191,25 @@ def test_the_share_of_misspelt_words_is_saved_and_loaded(tmp_path: Path) -> None
         file.write_text(json.dumps({**content, "misspelt": wrong}), encoding="utf-8")
         with pytest.raises(InputError, match=r"canonical\.json"):
             CanonicalMap.load(tmp_path)
+
+
+def test_a_word_that_is_read_as_another_stands_for_no_group() -> None:
+    """A hat is read as "that": were the group called hat, its own words would be told apart."""
+    texts = ["that"] * 500 + ["hat"] * 2 + ["cap"]
+    hats = lexicon_of({"hat": ["cap", "bonnet"], "cap": ["bonnet"]}, "here")
+    for how in ({"groups": 0.01}, {"rounds": 2}):
+        made = CanonicalMap.fit(texts, hats, spelling=True, misspelt=0.1, **how)  # type: ignore[arg-type]
+        assert made.apply("hat cap bonnet").text == "that cap cap"
+    known = CanonicalMap.fit(texts, hats, spelling=True, groups=0.01)
+    assert known.apply("hat cap bonnet").text == "hat hat hat"
+
+
+def test_what_could_not_be_loaded_again_is_not_made() -> None:
+    for wrong in ({"misspelt": 1.5}, {"trust": 0.4}):
+        with pytest.raises(InputError, match="expected a number"):
+            CanonicalMap.fit(TEXTS, LEXICON, spelling=True, **wrong)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="misspellings are not undone"):
+        CanonicalMap.fit(TEXTS, LEXICON, misspelt=0.1)
 
 
 def test_an_attack_by_misspelling_meets_it() -> None:

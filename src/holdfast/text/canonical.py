@@ -17,7 +17,7 @@ from holdfast.errors import InputError
 from holdfast.record import read_note, write_note
 from holdfast.text.canonical_settings import check_misspelt, check_rounds, check_trust
 from holdfast.text.groups import grouped
-from holdfast.text.lexicon import Lexicon
+from holdfast.text.lexicon import Lexicon, lexicon_of
 from holdfast.text.neighbourhoods import most_frequent_neighbours
 from holdfast.text.spelling import Spelling, spelling_of
 from holdfast.text.told_apart import Apart, never_apart
@@ -77,6 +77,28 @@ def _shift(spans: Sequence[Span], before: int) -> int:
     return spans[before - 1].original_end - spans[before - 1].end if before else 0
 
 
+def _as_read(
+    counts: Counter[str], lexicon: Lexicon, spelling: Spelling
+) -> tuple[Counter[str], Lexicon]:
+    """Return how often each word is read, and which words are exchanged for which.
+
+    A word that is taken for a slip of another is never met: who writes it has written the other.
+    """
+
+    def read(word: str) -> str:
+        return spelling.corrected(word) or word
+
+    seen: Counter[str] = Counter()
+    for word, count in counts.items():
+        seen[read(word)] += count
+    exchanges = {
+        word: [read(other) for other in others]
+        for word, others in lexicon.neighbours.items()
+        if read(word) == word
+    }
+    return seen, lexicon_of(exchanges, lexicon.source)
+
+
 @dataclass(frozen=True)
 class CanonicalMap:
     """What each word is written as; made from a lexicon and the training texts."""
@@ -120,26 +142,34 @@ class CanonicalMap:
         A neighbourhood is a word with its neighbours in the symmetrised lexicon. Of words that
         are equally frequent the first in the alphabet is chosen, so that the choice is one. To
         the `spelling` all words of the texts and of the lexicon are known, and those `known`; of
-        all words so many are `misspelt`.
+        all words so many are `misspelt`, and words that it reads as others count as those.
         A word does not become one that is `apart` from it, and none that is `frequent` changes.
         With `groups` these take the place of neighbourhoods (`holdfast.text.groups`).
         """
         check_rounds(rounds)
+        check_trust(trust)
+        check_misspelt(misspelt, undone=spelling)
         if groups is not None and not (apart is never_apart and frequent is None):
             raise InputError(
                 "Groups of words know neither `apart` nor `frequent`; leave those out."
             )
         counts = Counter(word.text.lower() for text in texts for word in split_words(text))
-        neighbourhoods = lexicon.symmetric().neighbours
+        words = None
+        if spelling:
+            right = chain(lexicon.symmetric().neighbours, known)
+            words = spelling_of(counts, right, float(misspelt))
+            counts, exchanges = _as_read(counts, lexicon, words)
+        else:
+            exchanges = lexicon
         chosen = (
-            most_frequent_neighbours(neighbourhoods, counts, rounds, apart, frequent)
+            most_frequent_neighbours(
+                exchanges.symmetric().neighbours, counts, rounds, apart, frequent
+            )
             if groups is None
-            else grouped(lexicon.neighbours, counts, groups)
+            else grouped(exchanges.neighbours, counts, groups)
         )
         changed = {word: target for word, target in sorted(chosen.items()) if word != target}
-        right = chain(neighbourhoods, known)
-        words = spelling_of(counts, right, misspelt) if spelling else None
-        return cls(changed, lexicon.sha256, rounds, words, trust, gives_way)
+        return cls(changed, lexicon.sha256, rounds, words, float(trust), gives_way)
 
     def own_words(self) -> "CanonicalMap | None":
         """Return what is done to a text that keeps its own words; None: nothing."""
@@ -202,7 +232,7 @@ class CanonicalMap:
             raise InputError(f"{file} {otherwise}; save the model again.")
         try:
             check_trust(trust)
-            check_misspelt(misspelt)
+            check_misspelt(misspelt, undone="counts" in content)
         except InputError as error:
             raise InputError(f"{file}: {error}") from error
         words, counts = None, content.get("counts")

@@ -55,12 +55,7 @@ class Canonical:
             )
         if self.groups is not None:
             self._check_groups()
-        check_misspelt(self.misspelt)
-        if self.misspelt and not self.spelling:
-            raise InputError(
-                "Words were expected to be misspelt, and misspellings are not undone; give "
-                "--canonical.spelling true, or leave canonical.misspelt out."
-            )
+        check_misspelt(self.misspelt, undone=self.spelling)
         if self.rounds == 0 and not (self.apart is None and self.frequent is None):
             raise InputError(
                 "Words were to be kept apart, or as they are where frequent, and none is to be "
@@ -111,12 +106,17 @@ def check_trust(trust: float) -> None:
         )
 
 
-def check_misspelt(misspelt: float) -> None:
-    """Refuse what is no share of words, or leaves none right."""
+def check_misspelt(misspelt: float, *, undone: bool) -> None:
+    """Refuse what is no share of words or leaves none right, and slips that nobody undoes."""
     if not 0 <= misspelt < 1:
         raise InputError(
             f"A share of {misspelt} of the words was expected to be misspelt; expected a number "
             "from 0 to below 1, such as 0.1."
+        )
+    if misspelt and not undone:
+        raise InputError(
+            "Words were expected to be misspelt, and misspellings are not undone; give "
+            "--canonical.spelling true, or leave canonical.misspelt out."
         )
 
 
