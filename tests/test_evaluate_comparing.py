@@ -54,6 +54,16 @@ def test_a_record_without_the_checksum_is_compared_by_the_name_of_its_attack() -
     assert findings([early, late, under("third", GOOD, "small")], "plain") == []
 
 
+def test_a_record_of_now_and_one_of_before_met_the_attack_that_their_checksums_say() -> None:
+    def sealed(model: str, settings: str) -> RunRecord:
+        one = under(model, GOOD, settings)
+        return replace(one, checksums={**one.checksums, "outcomes": "its own"})
+
+    before = under("plain", BAD, "large")
+    assert findings([before, sealed("mine", "small")], "plain") == []
+    assert len(findings([before, sealed("mine", "large")], "plain")) == 1
+
+
 def test_other_examples_are_told_from_other_settings() -> None:
     plain, mine = under("plain", BAD, "large"), under("mine", GOOD, "large")
     moved = replace(mine, checksums={**mine.checksums, "data": "others"})

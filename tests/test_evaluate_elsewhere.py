@@ -1,15 +1,20 @@
 """Outcomes that no suite made, as records that reports find."""
 
 import csv
+import dataclasses
 import json
 from pathlib import Path
 
 import pytest
+from attack_bag import LEXICON, BagOfWords, examples
 
+from holdfast.attack import attack_to_file, recipes
 from holdfast.attack.bridge import read_textattack_log, write_outcomes
 from holdfast.errors import InputError
 from holdfast.evaluate import record_of_outcomes
+from holdfast.evaluate.preparing import _checksums as of_evaluation
 from holdfast.record import find_records, write_record
+from holdfast.victim import FunctionVictim
 
 COLUMNS = (
     *("original_text", "perturbed_text", "original_output", "perturbed_output"),
@@ -66,6 +71,17 @@ def test_another_goal_is_another_attack(tmp_path: Path) -> None:
         changed["attack"]["goal"] = goal
         path.write_text("\n".join([json.dumps(changed), *rest]) + "\n")
         assert record_of_outcomes(path, model="bert", task="sst2").attack == name
+
+
+def test_an_evaluation_with_the_same_attack_has_the_same_checksum(tmp_path: Path) -> None:
+    attack, victim = recipes.pwws_rift(LEXICON), FunctionVictim(BagOfWords(bias=-0.8), name="bag")
+    path = attack_to_file(
+        attack, victim, examples("a great film"), tmp_path / "found.jsonl", seed=0
+    )
+    record = record_of_outcomes(path, model="bag", task="sst2")
+    assert record.checksums["attack"] == of_evaluation(attack)["attack"]
+    fewer = dataclasses.replace(attack, max_queries=3)
+    assert record.checksums["attack"] != of_evaluation(fewer)["attack"]
 
 
 def test_what_is_not_finished_or_has_no_attack_is_refused(tmp_path: Path) -> None:

@@ -3,6 +3,8 @@
 from holdfast.record import RunRecord
 from holdfast.record.attacks import (
     UNKNOWN,
+    attack_checksum,
+    named_apart,
     settings_apart,
     settings_in,
     with_settings,
@@ -34,12 +36,33 @@ def test_a_record_without_a_checksum_goes_by_the_name_as_long_as_that_is_clear()
     assert settings_apart([early, large, small]) == [UNKNOWN, "aaaaaa", "bbbbbb"]
 
 
-def test_the_checksum_of_holdfast_attack_is_of_another_form() -> None:
-    """It is of the same attack another one, so only two of the same form tell attacks apart."""
-    suite = record("a")
-    large, small = (record(name, outcomes="file") for name in "xy")
-    assert settings_apart([suite, large]) == ["", ""]
-    assert settings_apart([suite, large, small]) == ["aaaaaa", "xxxxxx", "yyyyyy"]
+def test_checksums_tell_attacks_apart_whoever_made_the_records() -> None:
+    """Those of now have one of their outcomes, too, which the published ones have not."""
+    published = record("a")
+    same, other = (record(name, outcomes="file") for name in "ab")
+    assert settings_apart([published, same]) == ["", ""]
+    assert settings_apart([published, other]) == ["aaaaaa", "bbbbbb"]
+
+
+def test_the_checksum_is_that_of_all_settings_in_any_order() -> None:
+    one = attack_checksum([{"name": "pwws", "most": 3}])
+    assert attack_checksum(iter([{"most": 3, "name": "pwws"}])) == one
+    assert attack_checksum([{"name": "pwws", "most": 4}]) != one
+    assert len(one) == 64
+
+
+def test_without_an_attack_there_are_no_settings() -> None:
+    assert settings_apart([record("a", None), record("b", None)]) == ["", ""]
+
+
+def test_records_are_named_by_the_settings_where_a_name_is_not_enough() -> None:
+    large, small, other = record("a"), record("b"), record("c", "textfooler")
+    named = named_apart([large, small, other])
+    assert [one.attack for one in named] == [
+        *("pwws (settings aaaaaa)", "pwws (settings bbbbbb)", "textfooler")
+    ]
+    assert named_apart(named) == named  # once is enough
+    assert named_apart([large, other]) == [large, other]
 
 
 def test_a_name_and_its_settings_can_be_taken_apart_again() -> None:

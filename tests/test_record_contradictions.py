@@ -100,6 +100,13 @@ def test_marks_that_are_none_contradict_nothing(marks: object) -> None:
     assert list(contradictions(record(marks={"accuracy": marks}))) == []
 
 
+def test_counts_of_a_training_were_made_up_and_contradict_nothing() -> None:
+    """Of 504 rows 63 held, and an earlier version took them for 62 of 500."""
+    hull = Metric("hull_accuracy", 63 / 504, 0.098, 0.156, 62, 500, group="validation")
+    assert list(contradictions(record(hull, kind="training", marks={}))) == []
+    assert list(contradictions(record(hull, marks={}))) != []
+
+
 # Reading --------------------------------------------------------------------------------------
 
 EDITED = record(Metric("accuracy_under_attack", 0.95, count=4, total=10))

@@ -157,6 +157,36 @@ def test_a_card_shows_clean_and_attacked_numbers_with_intervals() -> None:
     assert "of one training seed no spread over seeds can be given" in card
 
 
+def test_an_attack_with_other_settings_is_another_row_and_the_card_says_so() -> None:
+    def under(settings: str, right: int) -> RunRecord:
+        marks = {"accuracy": "1" * 10, "accuracy_under_attack": "1" * right + "0" * (10 - right)}
+        one = record(attack="pwws", marks=marks)
+        return dataclasses.replace(one, checksums={**one.checksums, "attack": settings * 64})
+
+    card = model_card_section([under("a", 6), under("b", 8)])
+    assert [(row[1], row[3]) for row in rows_of(card)] == [
+        ("as they are", "100.0 %"),
+        ("under pwws (settings aaaaaa)", "60.0 %"),
+        ("under pwws (settings bbbbbb)", "80.0 %"),
+    ]
+    assert "one name stands for several attacks" in card
+    assert [found.metric_value for found in results_of(card)] == [1.0, 0.6, 0.8]
+    alone = model_card_section([under("a", 6)])
+    assert "under pwws |" in alone
+    assert "several attacks" not in alone
+
+
+def test_the_small_genetic_search_has_the_settings_of_its_check() -> None:
+    def checked(settings: str) -> RunRecord:
+        left = Metric("accuracy_under_attack", 0.5, group="small_genetic")
+        one = record(attack="adaptive", marks={"accuracy": "11"})
+        checksums = {**one.checksums, "attack": settings * 64}
+        return dataclasses.replace(one, metrics=(left,), checksums=checksums)
+
+    told = [row[1] for row in rows_of(model_card_section([checked("a"), checked("b")]))]
+    assert told == [f"under a small genetic search (settings {one * 6})" for one in "ab"]
+
+
 def test_the_hub_reads_the_index() -> None:
     card = model_card_section([CLEAN, ATTACKED])
     name, results = model_index_to_eval_results(index_of(card))

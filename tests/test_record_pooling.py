@@ -120,6 +120,8 @@ def test_attacks_with_other_settings_are_never_taken_together() -> None:
     assert lined_up(both, "accuracy_under_attack") == []
     assert lined_up(both[:1], "accuracy_under_attack") == ["1100"]
     assert pool([attacked("1100", "large"), attacked("1100", "small")], "accuracy") is not None
+    sealed = replace(both[1], checksums={**both[1].checksums, "outcomes": "of now"})
+    assert pool([both[0], sealed], "accuracy_under_attack") is None
 
 
 def test_other_examples_have_a_mean_without_an_interval_and_are_not_lined_up() -> None:

@@ -143,11 +143,11 @@ def test_format_1_the_record_of_a_training_run() -> None:
     assert (found.kind, found.model, found.task) == ("training", "training-format-1", "reviews")
     assert (found.seed, found.device, found.seconds) == (3, "cpu", 12.5)
     assert found.metric("accuracy", "validation") == Metric(
-        "accuracy", 0.75, *wilson(6, 8), 6, 8, "validation"
+        "accuracy", 0.75, *wilson(6, 8), total=8, group="validation"
     )
     assert found.metric("accuracy", "held_out").total == 20
     hull = found.metric("hull_accuracy", "held_out")
-    assert (hull.count, hull.total) == (5, 8)  # as many as are attacked
+    assert (hull.count, hull.total) == (None, 8)  # as many as are attacked
     assert found.metric("loss", "held_out") == Metric("loss", 0.625, group="held_out")
     assert found.metric("distance") == Metric("distance", 0.015625)
     assert set(found.checksums) == {
@@ -209,6 +209,21 @@ def training(folder: Path, log: bytes | None = None, **changes: object) -> Path:
     if log is not None:
         (folder / "log.jsonl").write_bytes(log)
     return path
+
+
+@pytest.mark.parametrize("held", [63 / 504, 63 / 501])
+def test_a_share_of_more_examples_than_were_asked_for_is_believed(
+    held: float, tmp_path: Path
+) -> None:
+    """Earlier versions filled the last batches of several processes up, and counted all rows."""
+    content = json.loads(TRAINING.read_text())
+    data = {**content["data"], "parts": {"validation": {"examples": 800, "sha256": "v"}}}
+    config = {**content["config"], "selection": {"attacked": 500}}
+    metrics = {"validation_hull_accuracy": held}
+    path = training(tmp_path, data=data, config=config, metrics=metrics)
+    hull = read_record(path).metric("hull_accuracy", "validation")
+    assert (hull.value, hull.count, hull.total) == (held, None, 500)
+    assert hull.low < held < hull.high
 
 
 def test_a_run_without_its_log_has_no_curves(tmp_path: Path) -> None:

@@ -3,10 +3,11 @@
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
 import report_records as made
 
 from holdfast.record import Found, Metric, RunRecord
-from holdfast.report import report
+from holdfast.report import Published, report
 from holdfast.report.content import Content, Table
 
 
@@ -79,6 +80,49 @@ def test_two_records_of_one_thing_with_other_numbers_are_told() -> None:
     assert alert.endswith("m, seed 0: sst2 under pwws_rift")
     again = attacked("m", 0.2, "a", seeds={"attack": 1})
     assert not alerts(content(attacked("m", 0.8, "a"), again), "other numbers")
+
+
+def test_who_proves_some_answers_asks_less_and_says_nothing_else() -> None:
+    searched = attacked("m", 0.5, "a")
+    proved = [replace(m, value=9.0) if m.name == "queries" else m for m in searched.metrics]
+    metrics = (*proved, Metric("certified_accuracy", 0.25))
+    assert not alerts(content(searched, replace(searched, metrics=metrics)), "other numbers")
+
+
+def published(told: Content) -> list[str]:
+    (section,) = (one for one in told.sections if one.name == "published")
+    return [row.cells[1].text for row in section.blocks[0].rows]
+
+
+def beside(*records: RunRecord, row: str, column: str) -> list[str]:
+    entry = Published("Table 1", row, column, 40.0)
+    found = Found(tuple((Path(f"{n}.json"), r) for n, r in enumerate(records)), ())
+    return published(report(found, published=[entry]).content)
+
+
+@pytest.mark.parametrize("column", ["pwws_rift", "under pwws_rift", "PWWS-RIFT"])
+def test_a_published_number_stands_beside_the_attack_that_its_model_met(column: str) -> None:
+    records = attacked("plain", 0.2, "a"), attacked("mine", 0.8, "b")
+    shares = [one.metric("accuracy_under_attack").value for one in records]
+    for model, share in zip(("plain", "mine"), shares, strict=True):
+        assert beside(*records, row=model, column=column) == [f"{100 * share:.1f}"]
+
+
+def test_of_several_attacks_on_its_model_a_published_number_stands_beside_none() -> None:
+    records = large, _ = attacked("m", 0.8, "a"), attacked("m", 0.2, "b")
+    assert beside(*records, row="m", column="pwws_rift") == ["\N{EM DASH}"]
+    share = f"{100 * large.metric('accuracy_under_attack').value:.1f}"
+    assert beside(*records, row="m", column="pwws_rift (settings aaaaaa)") == [share]
+
+
+def test_a_published_white_box_number_needs_no_settings() -> None:
+    def checked(model: str, settings: str) -> RunRecord:
+        one = made.adaptive_record(model, 0, 60, 0.3)
+        return replace(one, checksums={**one.checksums, "attack": settings * 64})
+
+    records = checked("plain", "a"), checked("mine", "b")
+    share = records[0].metric("white_box_accuracy").value
+    assert beside(*records, row="plain", column="white box") == [f"{100 * share:.1f}"]
 
 
 def test_marks_that_differ_are_told_even_where_the_share_is_the_same() -> None:

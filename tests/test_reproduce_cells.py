@@ -166,6 +166,13 @@ def test_budgets_are_found_by_name():
         find_budget("huge")
 
 
+def test_a_budget_that_could_not_be_measured_is_refused_before_anything_is_trained():
+    with pytest.raises(InputError, match=r"small measures in fp16 .* bf16 or fp32, or leave out"):
+        dataclasses.replace(SMALL, measured_in="fp16", checks=True)
+    assert dataclasses.replace(SMALL, measured_in="fp16").measured_in == "fp16"
+    assert dataclasses.replace(SMALL, measured_in="bf16", checks=True).checks
+
+
 @pytest.mark.parametrize("budget", [FULL, SMALL, TINY], ids=lambda budget: budget.name)
 def test_tables_in_one_output_never_write_the_same_record_differently(budget):
     """Records lie under row, seed and task: whoever shares them must mean the same model."""

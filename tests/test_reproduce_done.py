@@ -11,13 +11,14 @@ from reproduce_tiny import LEXICON, prepare, setting, wanted
 from holdfast.commands.reproduce_text import again_text
 from holdfast.data import evaluation_split, find_task, read_split
 from holdfast.errors import InputError
-from holdfast.record import Metric, RunRecord, read_record
+from holdfast.record import Metric, RunRecord, read_record, write_record
 from holdfast.reproduce import REPRODUCTIONS, Again, reproduce, result_of, run_again
 from holdfast.reproduce import run as running
 from holdfast.reproduce.again import Compared, _compared
 from holdfast.reproduce.budget import FULL, SMALL, TINY
 from holdfast.reproduce.differences import differences
 from holdfast.reproduce.done import is_done, note_done, refuse_other_files
+from holdfast.reproduce.markdown import markdown
 from holdfast.reproduce.run import suites_of
 from holdfast.reproduce.samples import sample_folder
 
@@ -245,6 +246,18 @@ def test_models_can_be_measured_in_half_precision(place, tmp_path, no_page):
     file = tmp_path / "records" / "Standard" / "0" / "imdb" / "genetic_jia-0.json"
     assert read_record(file).config["precision"] == "fp16"
     assert run_again(file, wanted(place, output=tmp_path)).holds
+
+
+def test_rows_that_met_other_attacks_of_one_name_are_told(place, tmp_path):
+    at = setting(place, output=tmp_path)
+    for number, row in enumerate(dict.fromkeys(cell.row for cell in SST2.cells(at))):
+        checksums = {"attack": "ab"[number > 0] * 64}
+        of = RunRecord("evaluation", row, "sst2", 0, {}, attack="pwws_rift", checksums=checksums)
+        write_record(of, tmp_path / "records" / row / "0" / "sst2" / "pwws_rift-0.json")
+    told = "pwws_rift (settings aaaaaa) met BERT (seed 0)."
+    result = result_of(SST2, at)
+    assert any(told in difference for difference in result.differences)
+    assert told in markdown(result)
 
 
 def test_what_limits_the_genetic_search_is_told_where_it_is_run(place):

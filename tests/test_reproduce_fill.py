@@ -61,6 +61,24 @@ def test_marks_of_other_examples_are_not_drawn_together():
     assert (found.low, found.high) == pytest.approx(wilson(3, 4))  # the seeds agree
 
 
+def attacked(seed, settings, model="BERT"):
+    return record("1101", seed, model=model, attack="pwws", checksums={"attack": settings * 64})
+
+
+def test_seeds_that_met_other_attacks_of_one_name_are_told():
+    """The table has one number a row; who reads it must know that no one attacker left it."""
+    met = [attacked(0, "a"), attacked(1, "a"), attacked(2, "b"), attacked(0, "a", "Theta")]
+    shelf = Shelf([*met, attacked(4, "b", "Theta"), record("1101", 0, attack="textfooler")])
+    source = Source("BERT", "advglue/sst2", "accuracy", attack="pwws")
+    assert shelf.find(source).seeds == 3
+    (told,) = shelf.attacks_apart([source, ACCURACY])
+    assert told.startswith("pwws on advglue/sst2 is several attacks")
+    assert "Most numbers are under pwws (settings aaaaaa)" in told
+    assert "pwws (settings bbbbbb) met BERT (seed 2), Theta (seed 4)." in told
+    assert list(shelf.attacks_apart([ACCURACY])) == []  # no number of it is shown
+    assert list(Shelf(met[:2]).attacks_apart([source])) == []
+
+
 def test_seeds_that_differ_widen_the_interval():
     same = over_seeds([Metric("accuracy", 0.5, 0.4, 0.6)] * 2)
     apart = over_seeds([Metric("accuracy", 0.4, 0.3, 0.5), Metric("accuracy", 0.6, 0.5, 0.7)])

@@ -1,7 +1,5 @@
 """Outcomes that no suite made, of `holdfast attack` or of another program, as a record."""
 
-import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,6 +10,7 @@ from holdfast.errors import InputError
 from holdfast.evaluate.attacking import counted
 from holdfast.evaluate.measured import Measured
 from holdfast.record import Outcome, OutcomesFile, RunRecord, encode
+from holdfast.record.attacks import attack_checksum
 
 UNVERIFIED = "The outcomes were taken as the file has them: nothing was verified here."
 
@@ -89,10 +88,9 @@ def _counted(outcomes: Sequence[Outcome], attack: str, task: str, *, certified: 
 
 
 def _checksums(path: Path, header: Mapping[str, Any]) -> dict[str, str]:
-    described = json.dumps([header["attack"]], sort_keys=True).encode()  # as of an evaluation
     known = {"model": header.get("victim"), "data": header.get("data_sha256")}
     return {
         **{name: str(value) for name, value in known.items() if value},
-        "attack": hashlib.sha256(described).hexdigest(),
+        "attack": attack_checksum([header["attack"]]),
         "outcomes": checksum(path),
     }

@@ -22,6 +22,7 @@ from holdfast.evaluate.drawing import Drawn, model_codes
 from holdfast.evaluate.leaks import leaks
 from holdfast.evaluate.measured import Measured
 from holdfast.record import RunRecord, encode
+from holdfast.record.attacks import attack_checksum
 
 
 def prepare(bench: Bench, cell: Cell) -> Prepared:
@@ -101,10 +102,9 @@ def _other_task(bench: Bench, reading: Reading) -> Iterator[str]:
 def _checksums(*attacks: Attack) -> dict[str, str]:
     """Return the checksum of attacks with all their settings, and of their lexicon by itself."""
     described = [describe(attack) for attack in attacks]
-    whole = hashlib.sha256(json.dumps(described, sort_keys=True).encode()).hexdigest()
     lexicon = described[0]["transformation"].get("lexicon")
     own = {"lexicon": lexicon["sha256"]} if isinstance(lexicon, dict) else {}
-    return {"attack": whole, **own}
+    return {"attack": attack_checksum(described), **own}
 
 
 def _encoder(folder: Path | None) -> dict[str, str]:

@@ -4,8 +4,12 @@ The same checkpoint under a large and under a small lexicon gives two numbers, a
 says nothing of the model.
 """
 
+import hashlib
+import json
 from collections import defaultdict
 from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
 
 from holdfast.record.run_record import RunRecord
 
@@ -14,35 +18,45 @@ _SHOWN = 6  # digits of a checksum that a name has
 _APART, _END = " (settings ", ")"
 
 
+def attack_checksum(described: Iterable[Any]) -> str:
+    """Return the checksum of attacks by their descriptions, with all settings and files.
+
+    Every record has it from here, whoever attacked, so that those of the same attack agree.
+    """
+    return hashlib.sha256(json.dumps(list(described), sort_keys=True).encode()).hexdigest()
+
+
 def settings_apart(records: Iterable[RunRecord]) -> list[str]:
     """Return for each record by which settings its attack differs from others of its name.
 
     They are the start of the attack's checksum; empty: the name stands for one attack on that task.
+    Early records have no checksum and are compared by the name, as all were then. Only where it
+    stands for several attacks, nobody knows which of them they met, and theirs is one of its own.
     """
     records = list(records)
-    found: dict[tuple[str, str | None], dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+    found: dict[tuple[str, str], set[str]] = defaultdict(set)
     for record in records:
-        form, settings = _settings(record)
-        found[record.task, record.attack][form].add(settings)
-    several = {name for name, of in found.items() if any(len(one) > 1 for one in of.values())}
+        if record.attack is not None and (checksum := _checksum(record)):
+            found[record.task, record.attack].add(checksum)
+    several = {name for name, checksums in found.items() if len(checksums) > 1}
     return [
-        (_settings(r)[1][:_SHOWN] or UNKNOWN) if (r.task, r.attack) in several else ""
-        for r in records
+        (_checksum(r)[:_SHOWN] or UNKNOWN) if (r.task, r.attack) in several else "" for r in records
     ]
 
 
-def _settings(record: RunRecord) -> tuple[str, str]:
-    """Return in which form the checksum of the attack was taken, and the checksum.
+def _checksum(record: RunRecord) -> str:
+    return record.checksums.get("attack", "")
 
-    Earlier records have none, and `holdfast attack` takes another one than `holdfast evaluate` does
-    of the same attack. Checksums of two forms contradict nothing, so that such records are compared
-    by the name, as all were before there were checksums. Only where those of one form differ, and
-    the name does stand for several attacks, nobody knows which of them the other form is about:
-    then it is an attack of its own.
-    """
-    if "attack" not in record.checksums:
-        return "none", ""
-    return ("outcomes" if "outcomes" in record.checksums else "cell"), record.checksums["attack"]
+
+def named_apart(records: Iterable[RunRecord]) -> list[RunRecord]:
+    """Return the records, with the settings in every name of an attack that stands for several."""
+    records = list(records)
+    return [
+        replace(record, attack=with_settings(record.attack, settings))
+        if record.attack is not None and settings
+        else record
+        for record, settings in zip(records, settings_apart(records), strict=True)
+    ]
 
 
 def with_settings(attack: str, settings: str) -> str:

@@ -1,7 +1,8 @@
 """What a record says of itself that cannot be: a number that its own marks do not give.
 
-A record tells its shares three times: as a number, as so many of so many, and by its marks. Who
-edits one of them by hand hardly thinks of all three.
+The record of an evaluation tells its shares three times: as a number, as so many of so many, and by
+its marks. Who edits one of them by hand hardly thinks of all three. That of a training tells them
+once: its run.json has neither counts nor marks, and earlier versions made the counts up.
 """
 
 from collections.abc import Iterator
@@ -22,7 +23,7 @@ def contradictions(record: RunRecord) -> Iterator[str]:
         marks = marks_of(record, metric.name, metric.group)
         if is_marks(marks):
             yield from _against_marks(metric, marks)
-        elif metric.count is not None and metric.total:
+        elif record.kind == "evaluation" and metric.count is not None and metric.total:
             yield from _against_counts(metric, metric.count, metric.total)
         yield from _against_order(record, metric)
 

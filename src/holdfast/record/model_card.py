@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from holdfast.errors import InputError
+from holdfast.record.attacks import named_apart, settings_in, with_settings
 from holdfast.record.definitions import METRICS
 from holdfast.record.pooling import data_of, pool, training_of
 from holdfast.record.run_record import Metric, RunRecord
@@ -60,7 +61,7 @@ def model_card_section(records: Iterable[RunRecord]) -> str:
     Each ends with the `model-index` that belongs into the header of that file.
     """
     by_model: dict[str, list[RunRecord]] = defaultdict(list)
-    for record in records:
+    for record in named_apart(records):
         by_model[record.model].append(record)
     if not by_model:
         raise InputError("There are no records to write a model card from; give at least one.")
@@ -120,7 +121,7 @@ def _cell(record: RunRecord, metric: Metric) -> _Cell:
     if record.task.partition("/")[0] == _ADVGLUE:
         texts = "of AdvGLUE"
     elif metric.group == _SMALL_GENETIC:
-        texts = "under a small genetic search"
+        texts = with_settings("under a small genetic search", settings_in(attack))
     elif metric.group:
         texts = metric.group.replace("_", " ")
     return _Cell(record.task, texts, metric.name, attack, metric.group)
@@ -153,6 +154,11 @@ def _table(rows: Sequence[_Measured]) -> Iterator[str]:
 def _warnings(rows: Sequence[_Measured], records: Sequence[RunRecord]) -> Iterator[str]:
     if any(row.metric.no_better_than_majority for row in rows):
         yield f"**Warning:** {_MARK} is no better than always giving the most frequent answer."
+    if any(settings_in(row.cell.attack) for row in rows):
+        yield (
+            "**Note:** one name stands for several attacks, which had other settings or files; the "
+            "start of its checksum tells them apart."
+        )
     if rows and max(row.seeds for row in rows) == 1:
         yield "**Note:** of one training seed no spread over seeds can be given."
     notes = dict.fromkeys(note for record in records for note in record.notes)

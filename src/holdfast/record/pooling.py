@@ -1,6 +1,7 @@
 """One number of many records: a metric of one model over its trainings, samples and attack seeds.
 
-Whoever shows such a number takes it from here, so that a table, a page and a model card agree.
+Whoever shows such a number takes it from here, so that a table, a page and a model card agree; the
+papers' tables alone have rules of their own (`holdfast.reproduce.fill`).
 Attacks with several seeds on the same examples are several looks at the same training, and count as
 one; so do several samples of examples. What counts as many are trainings. Attacks of one name that
 had other settings or files are other attacks, and are never taken together.

@@ -53,9 +53,8 @@ def _metrics(content: Mapping[str, Any]) -> Iterator[Metric]:
         if name == "hull_accuracy":  # measured on so many drawn at random
             total = min(total, content["config"].get("selection", {}).get("attacked", 0))
         if name in ("accuracy", "hull_accuracy") and total:
-            count = round(value * total)
-            low, high = wilson(count, total)
-            yield Metric(name, value, low, high, count, total, group=part)
+            low, high = wilson(round(value * total), total)  # how many it was nobody noted
+            yield Metric(name, value, low, high, total=total, group=part)
         else:
             yield Metric(name, value, group=part)
 

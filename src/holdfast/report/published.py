@@ -1,7 +1,7 @@
 """Published numbers beside measured ones."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from holdfast.report.cells import Cells
@@ -72,18 +72,40 @@ def _measured(entry: Published, cells: Cells) -> tuple[float | None, float | Non
     """Return what was given, else what the records have under the same names."""
     if entry.measured is not None:
         return entry.measured, entry.low, entry.high
-    for column in cells.columns:
-        if column.metric in SHARES and _plain(entry.column) in _names(column):
-            for model, score in cells.scores(column).items():
-                if _plain(model) == _plain(entry.row):
-                    return _in_percent(score)
-    return None, None, None
+    found = [
+        (column, score)
+        for column in cells.columns
+        if column.metric in SHARES and _plain(entry.column) in _names(column)
+        for model, score in cells.scores(column).items()
+        if _plain(model) == _plain(entry.row)
+    ]
+    if not found or _several_attacks([column for column, _ in found]):
+        return None, None, None
+    return _in_percent(found[0][1])
+
+
+def _several_attacks(columns: Sequence[Column]) -> bool:
+    """Whether nobody knows which of several attacks of one name a paper's number is to stand by."""
+    as_given = columns[0].without_settings()
+    return len({column for column in columns if column.without_settings() == as_given}) > 1
 
 
 def _names(column: Column) -> set[str]:
-    under = (column.attack,) if column.metric == "accuracy_under_attack" else ()
-    task = (column.task.rpartition("/")[2],) if column.metric == "accuracy" else ()
-    return {_plain(name) for name in (heading(column), *under, *task) if name}
+    """Return what a paper may call a column; it knows no settings, but who writes for it may."""
+    return {
+        _plain(name)
+        for one in (column, column.without_settings())
+        for name in _own_names(one)
+        if name
+    }
+
+
+def _own_names(column: Column) -> Iterator[str | None]:
+    yield heading(column)
+    if column.metric == "accuracy_under_attack":
+        yield column.attack
+    if column.metric == "accuracy":
+        yield column.task.rpartition("/")[2]
 
 
 def _plain(name: str) -> str:

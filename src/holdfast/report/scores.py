@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from holdfast.record import Metric, RunRecord
+from holdfast.record.attacks import without_settings
 from holdfast.record.pooling import REPEATS, Training, pool, training_of
 from holdfast.record.run_record import no_better_than_majority
 
@@ -35,6 +36,10 @@ class Column(NamedTuple):
     attack: str | None
     metric: str
     group: str = ""
+
+    def without_settings(self) -> "Column":
+        """Return the column under the attack's name as it was given; it may stand for several."""
+        return self._replace(attack=without_settings(self.attack))
 
 
 class Measurement(NamedTuple):

@@ -1,8 +1,7 @@
 """Records as far as they make sense: what is not a mark, a checksum or a seed is left out and told.
 
 A record can be written by hand or by another program; one that is wrong in a corner must cost that
-corner and not the page. One whose numbers contradict each other is left out whole: nobody knows
-which of them to believe.
+corner and not the page. One whose numbers contradict each other was not even read.
 """
 
 import json
@@ -12,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from holdfast.record import Found, Metric, RunRecord
-from holdfast.record.contradictions import contradictions, is_marks
+from holdfast.record.contradictions import is_marks
 
 RUN = "run.json"  # that holdfast train writes
 
@@ -26,9 +25,6 @@ def sound(found: Found) -> Found:
     named = {_training(record) for path, record in found.records if path.name != RUN}
     for path, record in found.records:
         if path.name == RUN and _training(record) in named:
-            continue
-        if contradiction := next(contradictions(record), ""):
-            problems.append(f"{path} contradicts itself and is left out: {contradiction}.")
             continue
         mended, told = _mended(record)
         records.append((path, mended))

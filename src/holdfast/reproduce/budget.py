@@ -40,6 +40,14 @@ class Budget:
     measured_in: Precision | None = None
     """Precision of evaluations; none: that of the trainings."""
 
+    def __post_init__(self) -> None:
+        if self.checks and self.measured_in == "fp16":
+            raise InputError(
+                f"The budget {self.name} measures in fp16 and attacks models through their "
+                "gradients, which cannot be followed in it; measure in bf16 or fp32, or leave out "
+                "the checks."
+            )
+
     def examples(self, wanted: int) -> int:
         """Return how many of `wanted` low-resource examples are drawn: 1,000 become `train`."""
         return wanted if self.train is None else max(8, wanted * self.train // 1000)

@@ -1,12 +1,18 @@
-"""From records to the places of a table: means over seeds, with what chance leaves open."""
+"""From records to the places of a table: means over seeds, with what chance leaves open.
+
+A paper's row has one number, so it is the mean over all seeds even where these met attacks of one
+name with other settings or files; `Shelf.attacks_apart` says so.
+"""
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from holdfast.record import Metric, RunRecord, find_records
+from holdfast.record.attacks import settings_apart, with_settings
+from holdfast.record.pooling import data_of, marks_of
 from holdfast.record.run_record import no_better_than_majority
 from holdfast.reproduce.cell import Cell
 from holdfast.reproduce.joined import added, independent, joined, trained_for
@@ -70,12 +76,24 @@ class Shelf:
     def marks(self, source: Source) -> dict[int | None, str]:
         """Return the marks of each seed; nothing unless all have them, of the same examples."""
         known = self._measured(source)
-        name = f"{source.metric}/{source.group}" if source.group else source.metric
-        found = {record.seed: record.marks.get(name, "") for record, _ in known}
-        same = {record.checksums.get("data") for record, _ in known}
+        found = {r.seed: marks_of(r, source.metric, source.group) for r, _ in known}
+        same = {data_of(record) for record, _ in known}
         lengths = set(map(len, found.values()))
         comparable = len(found) == len(known) and len(same) == 1 and len(lengths) == 1
         return found if comparable and all(lengths) else {}
+
+    def attacks_apart(self, sources: Iterable[Source]) -> Iterator[str]:
+        """Yield a sentence for each attack of these that is several, with who met which of them."""
+        asked = {(source.attack, source.task) for source in sources}
+        known = (record for of in self._known.values() for record in of)
+        records = [record for record in known if (record.attack, record.task) in asked]
+        met: dict[tuple[str, str], dict[str, dict[str, set[str]]]] = {}
+        for record, settings in zip(records, settings_apart(records), strict=True):
+            if record.attack is not None and settings:
+                models = met.setdefault((record.attack, record.task), {}).setdefault(settings, {})
+                models.setdefault(record.model, set()).add(str(record.seed))
+        for (attack, task), of in met.items():
+            yield _apart(attack, task, of)
 
     def _measured(self, source: Source) -> list[tuple[RunRecord, Metric]]:
         """Return the records of a source whose number could be measured."""
@@ -157,6 +175,21 @@ def records_of(folder: Path, cells: Sequence[Cell]) -> list[tuple[Path, RunRecor
 
 def _key(kind: str, model: str, task: str, attack: str | None) -> tuple[str, ...]:
     return kind, model, task, attack or ""
+
+
+def _apart(attack: str, task: str, met: Mapping[str, Mapping[str, set[str]]]) -> str:
+    """Return who met the rarer of several attacks of one name; `met` has all by their settings."""
+    usual, *rarer = sorted(met, key=lambda settings: -sum(map(len, met[settings].values())))
+    told = (f"{with_settings(attack, one)} met {_listed(met[one])}" for one in rarer)
+    return (
+        f"{attack} on {task} is several attacks, which had other settings or files. Most numbers "
+        f"are under {with_settings(attack, usual)}; {'; '.join(told)}. A mean over seeds may be "
+        "over several of them, and rows that met others are not to be compared."
+    )
+
+
+def _listed(seeds: Mapping[str, set[str]]) -> str:
+    return ", ".join(f"{model} (seed {', '.join(sorted(of))})" for model, of in seeds.items())
 
 
 def _point(record: RunRecord, source: Source) -> float | None:

@@ -70,7 +70,7 @@ class Result:
     setting: Setting
     grids: tuple[Grid, ...]
     differences: tuple[str, ...]
-    """Sentences: where model, data or protocol are not the paper's."""
+    """Sentences: where model, data, protocol or attacks are not the paper's."""
     cells: int
     done: int
     """Cells of which all is measured that this table asks; others may have some numbers."""
@@ -95,14 +95,16 @@ def result_of(
 ) -> Result:
     """Make the tables from whatever records are there."""
     cells = reproduction.cells(setting)
-    grids = grids_of(reproduction, setting, Shelf.of_cells(setting.output / "records", cells))
+    shelf = Shelf.of_cells(setting.output / "records", cells)
+    grids = grids_of(reproduction, setting, shelf)
+    shown = [source for place in reproduction.places(setting) for source in _sources(place)]
     different = {cell.id: cell for cell in cells}
     lacking = {e.row for grid in grids for e in grid.entries if e.missing}
     return Result(
         reproduction=reproduction,
         setting=setting,
         grids=grids,
-        differences=tuple(differences(reproduction, setting, cells)),
+        differences=(*differences(reproduction, setting, cells), *shelf.attacks_apart(shown)),
         cells=len(different),
         done=sum(is_done(setting, cell) for cell in different.values()),
         missing=len(lacking),
@@ -139,10 +141,14 @@ def _entry(
     place: Place, reproduction: Reproduction, shelf: Shelf, cells: Sequence[Cell], *, main: bool
 ) -> Entry:
     known = reproduction.published.number(place.row, place.column) if main else None
-    sources = [*place.sources, *(source for other in place.of for source in other.sources)]
+    sources = _sources(place)
     planned = bool(sources) and all(measured_by(source, cells) for source in sources)
     value, computed = shelf.fill(place), place.computed is not None
     return Entry(place.row, place.column, place.unit, known, value, planned, computed)
+
+
+def _sources(place: Place) -> list[Source]:
+    return [*place.sources, *(source for other in place.of for source in other.sources)]
 
 
 def measured_by(source: Source, cells: Sequence[Cell]) -> bool:
