@@ -3,8 +3,9 @@
     python benchmarks/spelling_small.py --model MODEL --data FOLDER --output spelling-small.json
 
 The words of the training texts and of the tokenizer are all that is known: the recipe `own-csv`. So
-right words are taken for slips more often than where a lexicon knows them too. The training texts
-do not change, so one model is measured twice, with its spelling and without.
+right words are taken for slips more often than where a lexicon knows them too. Three models for a
+seed: on the texts as they are, with known words taken for right, and with a share of them expected
+to be misspelt.
 """
 
 import argparse
@@ -21,8 +22,16 @@ from holdfast.train import DataConfig, Optimisation, TrainConfig, fine_tune
 from holdfast.train.wording import corrected_share
 from holdfast.victim import ModelVictim, load
 
+SPELLINGS = {
+    "as they are": None,
+    "unknown words undone": Canonical(rounds=0, spelling=True),
+    "known words too": Canonical(rounds=0, spelling=True, misspelt=0.1),
+}
 
-def trained(arguments: argparse.Namespace, seed: int, output: Path) -> ModelVictim:
+
+def trained(
+    arguments: argparse.Namespace, how: Canonical | None, seed: int, output: Path
+) -> ModelVictim:
     """Return a model of a few training sentences, with its spelling."""
     config = TrainConfig(
         model=arguments.model,
@@ -30,7 +39,7 @@ def trained(arguments: argparse.Namespace, seed: int, output: Path) -> ModelVict
         data=DataConfig(
             task="sst2", folder=arguments.data, examples=arguments.examples, max_length=64
         ),
-        canonical=Canonical(rounds=0, spelling=True),
+        canonical=how,
         optimisation=Optimisation(learning_rate=1e-4, batch_size=16, epochs=3),
         seed=seed,
     )
@@ -48,20 +57,15 @@ def measured(victim: ModelVictim, examples: list[Example], attacked: int) -> dic
     return {"clean": 100 * sum(right) / len(right), "misspelt": 100 * (left or 0.0)}
 
 
-def rows_of(arguments: argparse.Namespace, seed: int) -> list[dict[str, Any]]:
-    """Return what one model is worth with and without its spelling."""
+def row_of(arguments: argparse.Namespace, name: str, seed: int) -> dict[str, Any]:
+    """Return what one model is worth with its spelling."""
     examples = read_split(find_task("sst2"), "validation", arguments.data).examples
     with tempfile.TemporaryDirectory() as folder:
-        spelt = trained(arguments, seed, Path(folder) / "run")
-    assert spelt.canonical is not None
-    assert spelt.canonical.spelling is not None
-    plain = ModelVictim(spelt.model, spelt.tokenizer, max_length=spelt.max_length)
-    share = 100 * corrected_share(examples, spelt.canonical.spelling)
-    return [
-        {"seed": seed, "texts": name, "words corrected %": part}
-        | measured(victim, examples, arguments.attacked)
-        for name, victim, part in (("as they are", plain, 0.0), ("spelt", spelt, share))
-    ]
+        victim = trained(arguments, SPELLINGS[name], seed, Path(folder) / "run")
+    spelling = None if victim.canonical is None else victim.canonical.spelling
+    share = 0.0 if spelling is None else 100 * corrected_share(examples, spelling)
+    found = {"seed": seed, "texts": name, "words corrected %": share}
+    return found | measured(victim, examples, arguments.attacked)
 
 
 def main() -> None:
@@ -75,7 +79,7 @@ def main() -> None:
     parser.add_argument("--commit", help="of the code that runs")
     parser.add_argument("--output", type=Path, required=True)
     arguments = parser.parse_args()
-    rows = [row for seed in range(arguments.seeds) for row in rows_of(arguments, seed)]
+    rows = [row_of(arguments, name, seed) for seed in range(arguments.seeds) for name in SPELLINGS]
     print_table(f"SST-2, {arguments.examples} training sentences, accuracy in %", rows)
     write(arguments.output, {"rows": rows}, seed=0, commit=arguments.commit)
 

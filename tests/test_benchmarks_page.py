@@ -161,7 +161,11 @@ def sst2_hull(hull: Record) -> Told:
 
 def spelling_small(spelling: Record) -> Told:
     yield "Texts | Words changed, % | Clean | Misspelt"
-    for name, label in (("as they are", "as they are"), ("spelt", "misspellings undone")):
+    for name, label in (
+        ("as they are", "as they are"),
+        ("unknown words undone", "unknown words undone"),
+        ("known words too", "known words too, `misspelt` 0.1"),
+    ):
         own = [row for row in spelling["rows"] if row["texts"] == name]
         columns = ([row[key] for row in own] for key in ("words corrected %", "clean", "misspelt"))
         yield " | ".join([label, *map(mean_and_range, columns)])
