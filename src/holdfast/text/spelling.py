@@ -16,7 +16,6 @@ Slips are those of the letters a to z: words with others are left alone.
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
 
 SHORTEST = 3
 """Letters of a word that is corrected where known words are right: shorter ones are one letter away
@@ -27,6 +26,8 @@ HALF = 0.5
 """Of a count, for words that were not seen."""
 KINDS = 4
 """Of slips."""
+REMEMBERED = 1 << 17
+"""Words of which it is kept what was meant."""
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _BEGINS = ("Ġ", "▁")  # how tokenizers mark the token that begins a word
 _GOES_ON = "##"
@@ -40,6 +41,10 @@ class Spelling:
     """How often the training texts have a word; 0: it is right, though they do not have it."""
     misspelt: float = 0.0
     """Share of words that are expected to be slips; 0: none of those that are known."""
+    _read: dict[str, str | None] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+    """Words and what was meant: texts and attackers come back to the same ones."""
 
     def corrected(self, word: str) -> str | None:
         """Return the word that was most likely meant; none: the word itself, or nobody knows.
@@ -50,7 +55,11 @@ class Spelling:
             return None
         if self.misspelt == 0 and (len(word) < SHORTEST or self.knows(word)):
             return None
-        meant = _likeliest(self, word)
+        if word not in self._read:
+            if len(self._read) == REMEMBERED:
+                self._read.clear()
+            self._read[word] = self._likeliest(word)
+        meant = self._read[word]
         return None if meant == word else meant
 
     def knows(self, word: str) -> bool:
@@ -61,18 +70,15 @@ class Spelling:
         """Return how likely a known word is, beside others."""
         return self.counts[word] + HALF
 
-
-@lru_cache(maxsize=1 << 16)  # attackers come back to the same misspellings
-def _likeliest(spelling: Spelling, word: str) -> str | None:
-    scores: dict[str, float] = {}
-    for meant, chance in slips(word):
-        if meant != word and spelling.knows(meant):
-            score = spelling.weight(meant) * chance / KINDS
-            scores[meant] = scores.get(meant, 0.0) + score  # one of two like letters may be lost
-    if spelling.misspelt and spelling.knows(word):
-        right = (1 - spelling.misspelt) / spelling.misspelt
-        scores[word] = spelling.weight(word) * right
-    return min(scores, key=lambda meant: (-scores[meant], meant), default=None)
+    def _likeliest(self, word: str) -> str | None:
+        scores: dict[str, float] = {}
+        for meant, chance in slips(word):
+            if meant != word and self.knows(meant):
+                score = self.weight(meant) * chance / KINDS
+                scores[meant] = scores.get(meant, 0.0) + score  # one of two like letters is lost
+        if self.misspelt and self.knows(word):
+            scores[word] = self.weight(word) * (1 - self.misspelt) / self.misspelt
+        return min(scores, key=lambda meant: (-scores[meant], meant), default=None)
 
 
 def slips(word: str) -> Iterator[tuple[str, float]]:
