@@ -186,6 +186,27 @@ def test_a_model_that_was_never_trained_is_refused(
     assert "no trained classifier" in err
 
 
+def test_a_model_without_its_tokenizer_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    save(model(), tmp_path)
+    code, out, err = call(capsys, ["--model", str(tmp_path), "fine"])
+    assert (code, out) == (2, "")
+    assert "holds no tokenizer" in err
+
+
+def test_an_answer_that_is_no_number_is_no_label(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    broken = model()
+    torch.nn.init.constant_(broken.classifier.bias, torch.nan)
+    save(broken, tmp_path)
+    tokenizer().save_pretrained(tmp_path)
+    code, out, err = call(capsys, ["--model", str(tmp_path), "fine", "--json"])
+    assert (code, out) == (1, "")
+    assert "answer to 'fine' is no number" in " ".join(err.split())
+
+
 @pytest.mark.parametrize("suffix", [".csv", ".jsonl"])
 def test_the_rows_of_a_file_come_back_with_their_labels(
     suffix: str, plain: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -9,13 +9,13 @@ import pytest
 import text_tokenizers as kinds
 import torch
 from attack_tiny import labelled, model, sentences, victim
-from tokenizers import Tokenizer
+from tokenizers import Tokenizer, processors
 from transformers import CanineTokenizer, PreTrainedTokenizerFast
 
 from holdfast.attack import recipes, run_attack, verify
 from holdfast.errors import InputError
 from holdfast.implicit import Connection, Theta, connect, save
-from holdfast.text import CanonicalMap
+from holdfast.text import CanonicalMap, TextSettings
 from holdfast.victim import ModelVictim, load
 from holdfast.victim.fingerprint import tokenizer_settings
 from holdfast.victim.precision import Precision
@@ -181,8 +181,16 @@ def test_a_model_in_half_precision_is_not_taken_for_another(precision: Precision
     tokenizer = kinds.wordpiece()
     with pytest.raises(InputError, match=rf"float16.*{precision}.*fp16 together"):
         ModelVictim(model(tokenizer).half(), tokenizer, precision=precision)
-    with pytest.raises(InputError, match=r"single precision.*fp16"):
+    with pytest.raises(InputError, match=r"float32.*fp16.*model\.half\(\)"):
         ModelVictim(model(tokenizer), tokenizer, precision="fp16")
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float64])
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+def test_records_do_not_say_fp32_of_other_weights(dtype: torch.dtype, precision: Precision) -> None:
+    name = str(dtype).removeprefix("torch.")
+    with pytest.raises(InputError, match=rf"{name}.*{precision}.*float32.*model\.float\(\)"):
+        ModelVictim(model(kinds.wordpiece()).to(dtype), kinds.wordpiece(), precision=precision)
 
 
 def test_a_folder_is_loaded_in_half_precision(tmp_path: Path) -> None:
@@ -234,21 +242,57 @@ def test_a_slow_tokenizer_is_asked_for_every_text() -> None:
 
 
 @pytest.mark.parametrize(
-    "change", [{"num_labels": 1}, {"problem_type": "multi_label_classification"}]
+    ("change", "answers"),
+    [
+        ({"num_labels": 1}, "a number"),
+        ({"problem_type": "regression"}, "a number"),
+        ({"problem_type": "multi_label_classification"}, "several labels at once"),
+    ],
 )
-def test_only_single_label_classifiers_are_taken(change) -> None:
+def test_only_single_label_classifiers_are_taken(change: dict, answers: str) -> None:
     tokenizer = kinds.wordpiece()
     made = model(tokenizer)
     for name, value in change.items():
         setattr(made.config, name, value)
-    with pytest.raises(InputError, match="several labels at once"):
+    with pytest.raises(InputError, match=f"answers with {answers}"):
         ModelVictim(made, tokenizer)
 
 
-@pytest.mark.parametrize("length", [2, 65, 10_000])
+@pytest.mark.parametrize("length", [65, 10_000])
 def test_a_length_the_model_cannot_have_is_refused(length: int) -> None:
     with pytest.raises(InputError, match="at most 64"):
         victim(kinds.wordpiece(), max_length=length)
+
+
+def test_a_length_that_leaves_no_text_is_refused() -> None:
+    with pytest.raises(InputError, match="ask for 3 or more"):
+        victim(kinds.wordpiece(), max_length=2)
+    short = victim(kinds.wordpiece(), max_length=4)
+    assert short.tokenise([("film film film",)]) == short.tokenise([("film film",)])
+    with pytest.raises(InputError, match="ask for 5 or more"):
+        short.score([("film", "film")])
+
+
+def test_a_text_is_read_as_far_as_the_model_can_whatever_it_was_trained_for(tmp_path: Path) -> None:
+    tokenizer = kinds.wordpiece()
+    model(tokenizer).save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    TextSettings(48).save(tmp_path)
+    assert load(tmp_path, device="cpu").max_length == 48
+    TextSettings(4096).save(tmp_path)  # of texts that were all short
+    assert load(tmp_path, device="cpu").max_length == 64
+
+
+def test_a_single_text_has_the_token_types_of_its_tokenizer() -> None:
+    tokenizer = kinds.wordpiece()  # as Funnel's, whose first token has a type of its own
+    tokenizer.backend_tokenizer.post_processor = processors.TemplateProcessing(
+        single="[CLS]:1 $A:0 [SEP]:0", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
+    )
+    found = victim(tokenizer)
+    texts = [text[:1] for text in TEXTS]
+    expected = np.stack([direct(found, text) for text in texts])
+    assert np.allclose(found.score(texts), expected, atol=1e-4)
+    assert not np.allclose(found.score(texts), victim(kinds.wordpiece()).score(texts), atol=1e-3)
 
 
 def test_a_folder_without_a_tokenizer_is_refused(tmp_path: Path) -> None:

@@ -1,11 +1,15 @@
 """Queries spliced from the tokens of words are those of the tokenizer, whatever the text."""
 
+import json
+
 import hypothesis
 import hypothesis.strategies as st
 import numpy as np
 import pytest
 import text_tokenizers as kinds
 from attack_tiny import victim
+from tokenizers import Tokenizer
+from transformers import PreTrainedTokenizerFast
 
 from holdfast.attack import recipes
 from holdfast.attack.spaces import build_space
@@ -13,15 +17,36 @@ from holdfast.text import CanonicalMap, Lexicon, Words
 from holdfast.victim import DELETED, UNKNOWN, ModelVictim, Query
 from holdfast.victim.splice import SplicedSpace, parted, splice
 
-SPLICED = ("wordpiece", "wordpiece, cased", "byte-level BPE, trimmed", "byte-level BPE, prefixed")
-VICTIMS = {name: victim(make(), max_length=24) for name, make in kinds.KINDS.items()}
+
+def cut_at_words() -> PreTrainedTokenizerFast:
+    """WordPiece that cuts at words: signs that stand together are one chunk, `_` is a letter."""
+    known = kinds.wordpiece()
+    told = json.loads(known.backend_tokenizer.to_str())
+    told["pre_tokenizer"] = {"type": "Whitespace"}
+    vocabulary = told["model"]["vocab"]
+    vocabulary |= {piece: len(vocabulary) + i for i, piece in enumerate(("##_", "good_m"))}
+    return PreTrainedTokenizerFast(
+        tokenizer_object=Tokenizer.from_str(json.dumps(told)),
+        model_input_names=known.model_input_names,
+        model_max_length=64,
+        **known.special_tokens_map,
+    )
+
+
+SPLICED = (
+    *("wordpiece", "wordpiece, cased", "wordpiece, cut at words"),
+    *("byte-level BPE, trimmed", "byte-level BPE, prefixed"),
+)
+KINDS = {**kinds.KINDS, "wordpiece, cut at words": cut_at_words}
+VICTIMS = {name: victim(make(), max_length=24) for name, make in KINDS.items()}
 ATTACK = recipes.beam(kinds.LEXICON)
 PIECES = st.sampled_from(
     [
         *kinds.WORDS,
         *(" ", " ", " ", "  ", "\n", ".", ", ", "'", "-", "_", "("),
         *("Film", "GREAT", "film's", "\N{ROCKET}", "\N{LATIN SMALL LIGATURE FI}", "e\u0301"),
-        *("[", "]", "\N{TRADE MARK SIGN}", "\N{DEGREE SIGN}", "'.", "<", "/>"),
+        *("[", "]", "\N{TRADE MARK SIGN}", "\N{DEGREE SIGN}", "'.", "<", "/>", " '"),
+        *("\x85", "\x0b", "\x0c", "\x1c", "\u2028", "\xa0"),  # BERT leaves out the first four
     ]
 )
 TEXT = st.lists(PIECES, max_size=30).map("".join)
@@ -39,6 +64,7 @@ def rows_of(space, seed: int, count: int = 6) -> np.ndarray:
     rows = (rng.random((count, len(space))) * space.sizes).astype(np.int16)
     rows[-1:, :1] = UNKNOWN
     rows[-2:-1, -1:] = DELETED
+    rows[-3:-2, rng.integers(max(1, len(space))) :][:, :1] = DELETED
     return rows
 
 
@@ -112,6 +138,11 @@ def test_a_pair_that_outgrows_the_window_is_read_as_a_whole() -> None:
         ("byte-level BPE, trimmed", "(film)", [DELETED]),  # "()" may be one token
         ("byte-level BPE, trimmed", "the film", [0, UNKNOWN]),
         ("unigram", "film.", [1]),  # "e." may be one token
+        ("wordpiece", "the film\x85good", [0, DELETED, 0]),  # "the good" is no more, but "good"
+        ("wordpiece", "the film\x0bwas", [0, 1, 0]),  # nothing stands between them for BERT
+        ("wordpiece, cut at words", "the (good) film", [0, DELETED, 0]),  # "()" is one chunk
+        ("wordpiece, cut at words", "the good_film", [0, 0, 1]),  # one chunk for both words
+        ("byte-level BPE, trimmed", " 'film'", [1]),  # alone it would be "'m", as in "I'm"
     ],
 )
 def test_what_its_neighbours_have_a_say_in_is_read_as_a_whole(

@@ -3,16 +3,20 @@
 import json
 from pathlib import Path
 
+import attack_tiny
 import numpy as np
 import pytest
+import text_tokenizers as kinds
 import torch
 from train_tiny import model, tokenizer
 from transformers import pipeline
 
 from holdfast import InputError, TextClassifier
 from holdfast.cli import main
+from holdfast.errors import RunFailed
 from holdfast.implicit import save
-from holdfast.text import CanonicalMap, Lexicon, Wording
+from holdfast.text import CanonicalMap, Lexicon, TextSettings, Wording
+from holdfast.victim import ModelVictim, load
 
 TEXTS = ["the film was great", "a dull and very cold story", "fine"]
 LEXICON = Lexicon({"film": ("story",), "story": ("film",)}, "test", "")
@@ -66,6 +70,32 @@ def test_texts_are_read_as_in_training(
     assert same == (trust == 1)  # one text in canonical form, two in their own words
 
 
+def test_a_text_is_read_as_far_as_the_model_can(tmp_path: Path) -> None:
+    long = kinds.wordpiece()
+    long.model_max_length = 10**30  # as of many tokenizers: the model alone knows its limit
+    attack_tiny.model(long, positions=700).save_pretrained(tmp_path)
+    long.save_pretrained(tmp_path)
+    texts = ["bad " * 600 + end for end in ("good", "film")]
+    theirs = pipeline("text-classification", str(tmp_path), device="cpu")(texts)
+    ours = TextClassifier.load(tmp_path, device="cpu")(texts)
+    assert [one["label"] for one in ours] == [one["label"] for one in theirs]
+    assert [one["score"] for one in ours] == pytest.approx(
+        [one["score"] for one in theirs], abs=1e-5
+    )
+    assert ours[0]["score"] != pytest.approx(ours[1]["score"], abs=1e-4)
+    assert load(tmp_path, device="cpu").max_length == 512  # an attack takes its time for each token
+
+
+def test_answers_come_in_the_order_of_the_texts_whatever_shares_a_batch(plain: Path) -> None:
+    texts = ["a dull and very cold story", "fine", "the film was great", "warm", "the dull cast"]
+    classify = TextClassifier.load(plain, device="cpu", batch_size=2)
+    alone = np.concatenate([classify.probabilities(text) for text in texts])
+    assert np.allclose(classify.probabilities(texts), alone, atol=1e-6)
+    assert len(np.unique(alone.round(5), axis=0)) == len(texts)
+    with pytest.raises(InputError, match="batch_size"):
+        TextClassifier(classify.system, batch_size=0)
+
+
 def test_no_text_has_no_answer(plain: Path) -> None:
     assert TextClassifier.load(plain, device="cpu")([]) == []
 
@@ -74,6 +104,51 @@ def test_no_text_has_no_answer(plain: Path) -> None:
 def test_what_is_no_text_is_named(plain: Path, texts: list) -> None:
     with pytest.raises(InputError, match=f"Text {len(texts) - 1} "):
         TextClassifier.load(plain, device="cpu")(texts)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [("half \ud800", "surrogate"), (("fine", "half \ud800"), "surrogate"), (" ", "empty")],
+)
+def test_what_predict_refuses_to_read_is_refused_here(plain: Path, text, words: str) -> None:
+    parts = [text] if isinstance(text, str) else [("fine", "dull"), text]
+    with pytest.raises(InputError, match=f"Text {len(parts) - 1} .*{words}"):
+        TextClassifier.load(plain, device="cpu")(parts)
+
+
+@pytest.mark.parametrize(
+    ("columns", "text", "words"),
+    [
+        (("review",), ("one text", "another"), r"single texts \(review\).* given pairs"),
+        (("premise", "hypothesis"), "fine", r"pairs \(premise, hypothesis\).* given single texts"),
+    ],
+)
+def test_texts_are_as_many_as_in_training(
+    columns: tuple[str, ...], text, words: str, tmp_path: Path
+) -> None:
+    folder = checkpoint(tmp_path)
+    assert TextClassifier.load(folder, device="cpu")(text)  # nothing is known of its training
+    TextSettings(16, texts=columns).save(folder)
+    with pytest.raises(InputError, match=words):
+        TextClassifier.load(folder, device="cpu")(text)
+
+
+def test_a_model_that_gives_numbers_has_no_labels_to_give(tmp_path: Path) -> None:
+    folder = checkpoint(tmp_path)
+    told = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps({**told, "problem_type": "regression"}))
+    with pytest.raises(InputError, match=f"{folder.name} answers with a number"):
+        TextClassifier.load(folder, device="cpu")
+
+
+def test_an_answer_that_is_no_number_is_no_label() -> None:
+    half = model().half()
+    torch.nn.init.constant_(half.classifier.bias, 6e4)
+    classify = TextClassifier(ModelVictim(half, tokenizer(), precision="fp16"))
+    assert classify("fine")[0]["score"] == pytest.approx(0.5)
+    torch.nn.init.constant_(half.classifier.bias, torch.inf)  # what is beyond 65504 in fp16
+    with pytest.raises(RunFailed, match=r"'fine film' is no number.*fp16.*bf16 or fp32"):
+        classify("fine film")
 
 
 def test_single_texts_and_pairs_are_not_mixed(plain: Path) -> None:

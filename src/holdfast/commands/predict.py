@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
 import torch
 from tqdm import tqdm
 
@@ -17,18 +16,13 @@ from holdfast.commands.columns import find_texts
 from holdfast.commands.labelled import LABEL, check_output, write_labelled
 from holdfast.commands.settings import Interface
 from holdfast.commands.table import table
-from holdfast.data import EncodedExamples, Example, PadBatch
 from holdfast.data.files import text_of
 from holdfast.data.rows import SUFFIXES, Row, read_rows
 from holdfast.errors import InputError
-from holdfast.implicit.checkpoint import read_connection, require_safetensors
-from holdfast.implicit.layers import positions
-from holdfast.text import TextSettings, Wording
-from holdfast.text.word_level import WordLevelReader
-from holdfast.train.loading import Classifier, open_classifier
-from holdfast.train.unfit import NOT_CLASSES
+from holdfast.text import Wording
+from holdfast.victim import TextClassifier
+from holdfast.victim.window import TooLong
 
-LONGEST = 2**16  # tokens, where neither model nor tokenizer knows a limit
 SHOWN_WORDS = 5
 LONGEST_SHOWN = 60  # characters of a text in the table; --json prints all of them
 
@@ -82,11 +76,10 @@ def run(argv: Sequence[str]) -> None:
         if "json" in given:
             raise InputError("--json prints and --output writes; leave one of them out.")
         check_output(options.output, options.file, columns)
-    classifier = load_trained(options.model)
+    classifier = load_trained(options)
     texts = [row.texts for row in rows if row.texts]
-    encoder = _Encoder.of(classifier, options)
-    _refuse_another_number(texts, encoder.wording.settings)
-    answers = predict(encoder, texts, options.batch_size, progress=options.file is not None)
+    _refuse_another_number(texts, classifier)
+    answers = predict(classifier, texts, progress=options.file is not None)
     if options.output is not None:
         found = iter(list(answers))  # to its end, which closes the progress bar
         write_labelled(options.output, columns, [next(found) if r.texts else None for r in rows])
@@ -98,8 +91,9 @@ def run(argv: Sequence[str]) -> None:
             print(json.dumps(answer))
     else:
         print(shown(list(answers)))
-    if otherwise := encoder.wording.read_otherwise(texts):
-        print(f"note: {told(otherwise, encoder.wording.blend.trust)}", file=sys.stderr)
+    wording = Wording(canonical=classifier.system.canonical)
+    if otherwise := wording.read_otherwise(texts):
+        print(f"note: {told(otherwise, wording.blend.trust)}", file=sys.stderr)
 
 
 def told(otherwise: Counter[tuple[str, str]], trust: float = 1.0) -> str:
@@ -175,111 +169,45 @@ def _readable(
     return asked
 
 
-def load_trained(folder: Path) -> Classifier:
-    """Load a classifier with its own connection; refuse one that was never trained."""
-    require_safetensors(folder)
-    classifier = open_classifier(str(folder), read_connection(folder))
-    if classifier.new_weights:
-        raise InputError(
-            f"{folder} holds no trained classifier (there is no {classifier.new_weights[0]}); train"
-            " one with holdfast train, and give the folder `model` that it writes."
+def load_trained(options: PredictOptions) -> TextClassifier:
+    """Load the model with all that its folder says of how texts are read."""
+    try:
+        return TextClassifier.load(
+            options.model,
+            max_length=options.max_length,
+            device=torch.accelerator.current_accelerator() or torch.device("cpu"),
+            batch_size=options.batch_size,
         )
-    config = classifier.model.config
-    if config.problem_type in NOT_CLASSES or config.num_labels == 1:
-        several = config.problem_type == "multi_label_classification"
+    except TooLong as error:
         raise InputError(
-            f"{folder} answers with {'several labels at once' if several else 'a number'}, and "
-            "holdfast predict says which one of its labels a text has; give a model that was "
-            "trained for that, as holdfast train does."
-        )
-    return classifier
+            f"--max_length is {options.max_length} and the model reads at most {error.most} "
+            f"tokens; set it to {error.most} or less."
+        ) from error
 
 
-def _refuse_another_number(texts: Sequence[Texts], trained: TextSettings | None) -> None:
+def _refuse_another_number(texts: Sequence[Texts], classifier: TextClassifier) -> None:
     """Refuse single texts for a model of pairs, and pairs for one of single texts."""
-    if trained is None or len(trained.texts) in (0, len(texts[0])):  # 0: that is not known
-        return
-    what = {1: "single texts", 2: "pairs"}
-    how = {1: "name one column", 2: "give a --file and name its two columns"}
-    count, columns = len(trained.texts), ", ".join(trained.texts)
-    raise InputError(
-        f"The model was trained on {what[count]} ({columns}) and is given {what[len(texts[0])]}; "
-        f"{how[count]} with --texts."
-    )
+    parts = len(texts[0])
+    if unlike := classifier.unlike_training(parts):
+        how = {1: "give a --file and name its two columns", 2: "name one column"}
+        raise InputError(f"{unlike}; {how[parts]} with --texts.")
 
 
 def predict(
-    encoder: "_Encoder", texts: Sequence[Texts], batch_size: int, *, progress: bool
+    classifier: TextClassifier, texts: Sequence[Texts], *, progress: bool
 ) -> Iterator[dict[str, Any]]:
     """Yield the answer for each text: its label, and the probability of every label."""
-    model: Any = encoder.classifier.model
-    model.to(_device()).eval()
-    labels = encoder.classifier.labels()
+    labels, size = classifier.labels, classifier.batch_size
     with tqdm(total=len(texts), desc="texts", file=sys.stderr, disable=not progress) as bar:
-        for start in range(0, len(texts), batch_size):
-            batch = texts[start : start + batch_size]
-            with torch.no_grad():
-                logits = [model(**inputs).logits.double() for inputs in encoder(batch)]
-            read = [of.log_softmax(-1).cpu().numpy() for of in logits]
-            answers = read[0] if len(read) == 1 else encoder.wording.blend(*read)
+        for start in range(0, len(texts), size):
+            batch = texts[start : start + size]
+            rows = classifier.probabilities(batch).tolist()
             bar.update(len(batch))
-            for text, row in zip(batch, np.exp(answers).tolist(), strict=True):
+            for text, row in zip(batch, rows, strict=True):
                 best = max(range(len(row)), key=row.__getitem__)
                 probabilities = dict(zip(labels, row, strict=True))
                 answer = {"texts": list(text), "label": labels[best], "probability": row[best]}
                 yield {**answer, "probabilities": probabilities}
-
-
-@dataclass(frozen=True)
-class _Encoder:
-    """Texts to batches, worded and cut as in training."""
-
-    classifier: Classifier
-    wording: Wording
-    reader: WordLevelReader | None
-    longest: int
-
-    @classmethod
-    def of(cls, classifier: Classifier, options: PredictOptions) -> "_Encoder":
-        """Read how the checkpoint's texts are read; `options` may set another length."""
-        wording = Wording.load(options.model)
-        trained = None if wording.settings is None else wording.settings.max_length
-        longest = _longest(classifier, options.max_length, trained)
-        return cls(classifier, wording, wording.word_reader(classifier.tokenizer), longest)
-
-    def __call__(self, batch: Sequence[Texts]) -> list[dict[str, torch.Tensor]]:
-        """Return a padded batch on the model's device, for each reading of the texts."""
-        readings = zip(*map(self.wording.readings, batch), strict=True)
-        return [self._padded(texts) for texts in readings]
-
-    def _padded(self, texts: Sequence[Texts]) -> dict[str, torch.Tensor]:
-        tokenizer = self.classifier.tokenizer
-        examples = [Example(str(row), one, label=0) for row, one in enumerate(texts)]
-        if self.reader is None:
-            encoded = EncodedExamples(examples, tokenizer, self.longest)
-        else:
-            columns = self.reader.read(texts, self.longest, ()).columns
-            encoded = EncodedExamples.from_columns(examples, columns)
-        padded = PadBatch(tokenizer)([encoded[row] for row in range(len(encoded))])
-        device, named = self.classifier.model.device, tokenizer.model_input_names
-        return {name: padded[name].to(device) for name in named if name in padded}
-
-
-def _longest(classifier: Classifier, asked: int | None, trained: int | None) -> int:
-    """Return how many tokens of a text are kept; refuse more than the model has positions for."""
-    limit = positions(classifier.model)
-    if asked is not None and limit is not None and asked > limit:
-        raise InputError(
-            f"--max_length is {asked} and the model reads at most {limit} tokens; set it to "
-            f"{limit} or less."
-        )
-    wanted = asked or trained or min(LONGEST, classifier.tokenizer.model_max_length)
-    # texts that were all short may have been trained on with more than there are positions
-    return wanted if limit is None else min(wanted, limit)
-
-
-def _device() -> torch.device:
-    return torch.accelerator.current_accelerator() or torch.device("cpu")
 
 
 def shown(answers: Sequence[dict[str, Any]]) -> str:

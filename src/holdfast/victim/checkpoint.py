@@ -7,19 +7,22 @@ from typing import Any
 import torch
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
-from holdfast.errors import InputError
+from holdfast.errors import InputError, first_line
 from holdfast.implicit import connect, require_safetensors
 from holdfast.implicit.checkpoint import attention_for, read_connection
 from holdfast.implicit.quiet import quiet_transformers
 from holdfast.text import Wording
+from holdfast.victim.classes import require_classes
 from holdfast.victim.model import ModelVictim
-from holdfast.victim.precision import Precision
+from holdfast.victim.precision import WEIGHTS, Precision
+from holdfast.victim.window import ATTACKED, window
 
 
 def load(
     folder: str | Path,
     *,
     max_length: int | None = None,
+    longest: int = ATTACKED,
     precision: Precision = "fp32",
     device: str | torch.device | None = None,
     batch_tokens: int | None = None,
@@ -28,20 +31,22 @@ def load(
     """Return the whole system that a folder holds; without `device` a GPU where there is one.
 
     Its texts are rewritten by canonical.json and read as text.json says, and its layers connected
-    by connection.json, where the folder has them: the attacker queries what a user would. A GPU is
-    `shared` where other processes need it too: batches are smaller, and answers differ by rounding.
+    by connection.json, where the folder has them: the attacker queries what a user would. Where
+    neither `max_length` nor text.json says how many tokens are kept, those that the model reads
+    are, and no more than `longest`. A GPU is `shared` where other processes need it too: batches
+    are smaller, and answers differ by rounding.
     """
     path = Path(folder)
     require_safetensors(path)
     wording = Wording.load(path)
     settings = wording.settings
-    trained = None if settings is None else settings.max_length
-    weights = torch.float16 if precision == "fp16" else torch.float32
-    model = _model(path, weights).to(device or default_device())
+    model = _model(path, getattr(torch, WEIGHTS[precision])).to(device or default_device())
+    tokenizer = _tokenizer(path)
+    otherwise = longest if settings is None else settings.max_length
     return ModelVictim(
         model,
-        _tokenizer(path),
-        max_length=max_length or trained,
+        tokenizer,
+        max_length=window(model, tokenizer, max_length, otherwise),
         canonical=wording.canonical,
         word_level=settings is not None and settings.mode == "word_level",
         precision=precision,
@@ -61,14 +66,19 @@ def _model(path: Path, weights: torch.dtype) -> Any:
                 attn_implementation=attention_for(connection),
                 output_loading_info=True,
             )
+    except (MemoryError, torch.OutOfMemoryError):  # nothing is wrong with the folder
+        raise
     except Exception as error:  # whatever the file formats or the architectures raise
-        reason = str(error).strip().partition("\n")[0].rstrip(".")
-        raise InputError(f"{path} could not be loaded as a classifier ({reason}).") from error
+        raise InputError(
+            f"{path} could not be loaded as a classifier ({first_line(error)}); give a folder with "
+            "config.json, a tokenizer and safetensors weights."
+        ) from error
     if report["missing_keys"]:
         raise InputError(
             f"{path} holds no trained classifier (there is no {min(report['missing_keys'])}); "
-            "attack a model that was fine-tuned, such as the folder `model` of a training run."
+            "train one with holdfast train, and give the folder `model` that it writes."
         )
+    require_classes(model.config, str(path))
     if connection is not None:
         connect(model, connection)
     return model
@@ -81,9 +91,9 @@ def _tokenizer(path: Path) -> Any:
     try:
         return AutoTokenizer.from_pretrained(path)
     except Exception as error:  # whatever the file formats raise
-        reason = str(error).strip().partition("\n")[0].rstrip(".")
         raise InputError(
-            f"{path} holds no tokenizer that can be read ({reason}); save it beside the model."
+            f"{path} holds no tokenizer that can be read ({first_line(error)}); save it beside the "
+            "model."
         ) from error
 
 

@@ -3,8 +3,9 @@
 WordPiece and byte-level BPE first cut a text into chunks, mostly at white space and punctuation,
 and a word's tokens are its own where it is a chunk. Else a text is tokenised as a whole: where a
 sign that is no punctuation touches the word, where a choice itself ends in a sign and touches
-another, where brackets around a choice could make a special token of it, and in byte-level BPE
-where a word is left out, because what stood around it may merge.
+another, where brackets around a choice could make a special token of it, in byte-level BPE behind
+an apostrophe, and, unless the text is cut as BERT's is, where a word is left out, because what
+stood around it may merge.
 """
 
 import string
@@ -33,6 +34,10 @@ class Glue:
     """Whether words can be exchanged by their tokens at all."""
     merges: bool
     """Whether what stood around a word that is left out, or hidden, may merge."""
+    connects: bool
+    """Whether `_` and its like are letters to it."""
+    contracts: bool
+    """Whether an apostrophe may take a word's first letters, as in `'m|ovie` for `I'm`."""
     special: tuple[str, ...]
     """Texts that are one token wherever they stand."""
 
@@ -41,11 +46,16 @@ class Glue:
         """Return what is known of a tokenizer; of an unknown kind nothing can be exchanged."""
         backend: Any = getattr(tokenizer, "backend_tokenizer", None)
         kind = "" if backend is None else type(backend.model).__name__
-        whole_bytes = kind == "BPE" and "ByteLevel" in repr(backend.pre_tokenizer)
+        cuts = None if backend is None else backend.pre_tokenizer
+        by_word = kind in ("WordPiece", "WordLevel") and type(cuts).__name__ == "Whitespace"
+        by_sign = kind == "WordPiece" and type(cuts).__name__ == "BertPreTokenizer"
+        whole_bytes = kind == "BPE" and "ByteLevel" in repr(cuts)
         right = tokenizer.truncation_side == "right"
         return cls(
-            exchanges=right and (kind in ("WordPiece", "WordLevel") or whole_bytes),
-            merges=kind != "WordPiece",
+            exchanges=right and (by_word or by_sign or whole_bytes),
+            merges=not by_sign,  # others keep signs together that have met
+            connects=by_word,
+            contracts=whole_bytes,
             special=tuple({*tokenizer.all_special_tokens, *tokenizer.get_added_vocab()}),
         )
 
@@ -70,7 +80,7 @@ class Glue:
 
     def _held(self, around: tuple[str, str], choice: str) -> bool:
         before, after = around[0][-1:], around[1][:1]
-        if _sticks(before) or _sticks(after):
+        if self._sticks(before) or self._sticks(after) or (self.contracts and before == "'"):
             return True
         edges = (before and not choice[:1].isalnum()) or (after and not choice[-1:].isalnum())
         if choice and edges:
@@ -78,17 +88,29 @@ class Glue:
         chunk = around[0] + choice + around[1]
         return any(special in chunk for special in self.special)
 
+    def _sticks(self, sign: str) -> bool:
+        """Whether a character is neither nothing nor punctuation, at which every chunk ends."""
+        if not sign:
+            return False
+        kind = unicodedata.category(sign)
+        if kind == "Pc":
+            return self.connects
+        return sign not in _SIGNS and not kind.startswith("P")
+
 
 def _around(text: str, start: int, end: int) -> tuple[str, str]:
     """Return what stands before and behind a word up to white space."""
     first, last = start, end
-    while first and not text[first - 1].isspace():
+    while first and not _is_space(text[first - 1]):
         first -= 1
-    while last < len(text) and not text[last].isspace():
+    while last < len(text) and not _is_space(text[last]):
         last += 1
     return text[first:start], text[end:last]
 
 
-def _sticks(sign: str) -> bool:
-    """Whether a character is neither nothing nor punctuation, at which every chunk ends."""
-    return bool(sign) and sign not in _SIGNS and not unicodedata.category(sign).startswith("P")
+def _is_space(sign: str) -> bool:
+    """Whether every tokenizer ends a chunk there.
+
+    Other control characters are space to Python, and BERT leaves them out before it cuts.
+    """
+    return sign in "\t\n\r" or unicodedata.category(sign).startswith("Z")

@@ -12,12 +12,11 @@ import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from holdfast.data import ensure_padding
-from holdfast.errors import InputError
 from holdfast.implicit import Connected, connected
-from holdfast.implicit.layers import positions
 from holdfast.record import encode as plain_values
 from holdfast.text import CanonicalMap, Words
 from holdfast.text.two_readings import Blend
+from holdfast.victim.classes import require_classes
 from holdfast.victim.distant import DistantSession, DistantVictim, Receive, Send
 from holdfast.victim.fingerprint import model_settings, tokenizer_settings
 from holdfast.victim.lanes import Batch, Lanes, Shape
@@ -31,9 +30,9 @@ from holdfast.victim.space import Space
 from holdfast.victim.steady import SteadyRows
 from holdfast.victim.two_readings import JoinedSession, ReadTwice, TwoReadings
 from holdfast.victim.victim import LogProbabilities, Opened, Reading, Session
+from holdfast.victim.window import ATTACKED, window
 from holdfast.victim.word_level import WordLevel
 
-LONGEST = 512  # tokens, where neither the caller nor the model knows a limit
 ON_CPU, ON_GPU = (1024, 1), (16384, 8)  # tokens of a batch, widths are multiples of
 ON_SHARED_GPU = 8192, 32  # batches that a few searches fill, of few shapes to record
 
@@ -66,13 +65,13 @@ class ModelVictim:
         `canonical` rewrites every text first; `word_level` models were trained on one id a word;
         a GPU is `shared` where other processes need it too: batches are small, of few widths.
         """
-        _require_classifier(model)
-        require_weights(precision, half=model.dtype == torch.float16)
+        require_classes(model.config)
+        require_weights(precision, str(model.dtype))
         self.model: PreTrainedModel = model.eval()  # type: ignore[no-untyped-call]
         self.tokenizer = ensure_padding(tokenizer, model)
         self.canonical = canonical
         self.precision = precision
-        self.max_length = _length(model, tokenizer, max_length)
+        self.max_length = window(model, tokenizer, max_length, ATTACKED)
         on_cpu = model.device.type == "cpu"
         budget, multiple = ON_CPU if on_cpu else ON_SHARED_GPU if shared else ON_GPU
         padding: Any = self.tokenizer.pad_token_id  # there is one now
@@ -183,6 +182,24 @@ class ModelVictim:
             session.put_rows(token_rows(reader.tokenise(part), tickets))
         return session.take_all(len(texts), self.classes)
 
+    def answer(self, texts: Sequence[tuple[str, ...]]) -> LogProbabilities:
+        """Answer for whole texts in one batch, as the model gives it.
+
+        `score` spends more, so that an answer is the same whatever else is asked. Who only wants
+        labels can do without.
+        """
+        answers = [self._together(reader.tokenise(texts)) for reader in self.readers]
+        return answers[0] if self._twice is None else self.blend(*answers)
+
+    def _together(self, rows: Sequence[Sequence[int]]) -> LogProbabilities:
+        """Return the log-probabilities of rows of tokens, padded to the longest of them."""
+        lengths = np.array([len(row) for row in rows])
+        there = np.arange(lengths.max(initial=1)) < lengths[:, None]
+        tokens = np.full(there.shape, self.shape.padding, dtype=np.int32)
+        tokens[there] = [i for row in rows for i in row]
+        inputs = (torch.from_numpy(of).to(self.model.device) for of in (tokens, lengths))
+        return self.forward(*inputs).cpu().double().numpy()
+
     def run(self, batch: Batch) -> torch.Tensor:
         """Return the log-probabilities of a batch; on a GPU before they are computed."""
         tokens, lengths = torch.from_numpy(batch.tokens), torch.from_numpy(batch.lengths)
@@ -215,26 +232,3 @@ class ModelVictim:
         with torch.no_grad(), autocast, steady:
             logits: torch.Tensor = self.model(**inputs).logits
         return logits.float().log_softmax(-1)
-
-
-def _require_classifier(model: PreTrainedModel) -> None:
-    config: Any = model.config
-    if config.num_labels < 2 or config.problem_type == "multi_label_classification":
-        raise InputError(
-            f"The model has {config.num_labels} label(s) and the problem type "
-            f"{config.problem_type!r}; attacks are for classifiers that give one of several "
-            "labels, so neither for regression nor for several labels at once."
-        )
-
-
-def _length(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, asked: int | None) -> int:
-    limits: list[int] = [tokenizer.model_max_length]
-    if (own := positions(model)) is not None:
-        limits.append(own)
-    most = min([*limits, LONGEST] if asked is None else limits)
-    if asked is not None and not 8 <= asked <= most:
-        raise InputError(
-            f"A length of {asked} tokens was asked for; the model reads at most {most}, and fewer "
-            "than 8 leave no text."
-        )
-    return int(asked or most)

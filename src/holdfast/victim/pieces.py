@@ -13,6 +13,7 @@ from holdfast.victim.reading import TYPE_SHIFT, TokenReading, read_texts
 from holdfast.victim.space import Space
 from holdfast.victim.splice import Spans, token_spans
 from holdfast.victim.vocabulary import Ids
+from holdfast.victim.window import require_room
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -25,7 +26,10 @@ class Pieces:
 
     def __init__(self, tokenizer: "PreTrainedTokenizerBase", max_length: int) -> None:
         self._tokenizer, self._max_length = tokenizer, max_length
-        self._typed = "token_type_ids" in tokenizer.model_input_names
+        typed = "token_type_ids" in tokenizer.model_input_names
+        # a few tokenizers give special tokens a type of their own
+        alone = typed and any(tokenizer(_BEFORE)["token_type_ids"])
+        self._typed = {1: alone, 2: typed}
         self._glue = Glue.of(tokenizer)
 
     @property
@@ -41,9 +45,10 @@ class Pieces:
     def tokenise(self, texts: Sequence[tuple[str, ...]]) -> list[list[int]]:
         """Return the tokens of whole texts, cut to the window, with their types."""
         columns = [list(column) for column in zip(*texts, strict=True)]
+        require_room(self._tokenizer, self._max_length, parts=len(columns))
         encoded = self._tokenizer(*columns, truncation="longest_first", max_length=self._max_length)
         ids: list[list[int]] = encoded["input_ids"]
-        if not self._typed or len(columns) < 2:
+        if not self._typed[len(columns)]:
             return ids
         types = encoded["token_type_ids"]
         return [

@@ -11,14 +11,24 @@ too: nearer to fp32 than bf16 is, and quicker on a GPU, but no gradient can be f
 NOISE: dict[Precision, float] = {"fp32": 1e-3, "bf16": 0.1, "fp16": 0.03}
 """How far a log-probability may move from one machine to another."""
 
+WEIGHTS: dict[Precision, str] = {"fp32": "float32", "bf16": "float32", "fp16": "float16"}
+"""What torch calls the weights that a precision needs."""
 
-def require_weights(precision: Precision, *, half: bool) -> None:
-    """Refuse a model that would not answer in the precision that records will say."""
-    if half != (precision == "fp16"):
-        weights = "of torch.float16" if half else "in single precision"
+_TURN = {"float32": "model.float()", "float16": "model.half()"}
+
+
+def require_weights(precision: Precision, dtype: str) -> None:
+    """Refuse a model that would not answer in the precision that records will say.
+
+    `dtype` is that of its weights, as torch writes it: torch.float32.
+    """
+    own, needed = dtype.removeprefix("torch."), WEIGHTS[precision]
+    if own != needed:
+        other: Precision = "fp32" if precision == "fp16" else "fp16"
         raise InputError(
-            f"The model has weights {weights} and is to answer in {precision}; give a model in "
-            "half precision (model.half()) and the precision fp16 together, or neither."
+            f"The model has weights of {own} and is to answer in {precision}, which needs weights "
+            f"of {needed}; call {_TURN[needed]}, or give weights of {WEIGHTS[other]} and the "
+            f"precision {other} together."
         )
 
 

@@ -9,13 +9,19 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from holdfast.errors import InputError
+from holdfast.data.files import text_of
+from holdfast.data.rows import Row
+from holdfast.errors import InputError, RunFailed
+from holdfast.text import TextSettings
 from holdfast.victim.checkpoint import load
 from holdfast.victim.model import ModelVictim
 from holdfast.victim.precision import Precision
+from holdfast.victim.window import ENDLESS
 
-Text = str | tuple[str, str]
+Text = str | tuple[str, ...]
 """A text, or a pair of them."""
+
+_KINDS = {1: "single texts", 2: "pairs"}
 
 
 class Answer(TypedDict):
@@ -33,6 +39,14 @@ class TextClassifier:
     """
 
     system: ModelVictim
+    trained: TextSettings | None = None
+    """What the model was trained to read; none: that is not known."""
+    batch_size: int = 32
+    """Texts read by the model at once."""
+
+    def __post_init__(self) -> None:
+        if self.batch_size < 1:
+            raise InputError(f"The batch_size is {self.batch_size}; expected 1 or more.")
 
     @classmethod
     def load(
@@ -42,9 +56,17 @@ class TextClassifier:
         max_length: int | None = None,
         precision: Precision = "fp32",
         device: str | torch.device | None = None,
+        batch_size: int = 32,
     ) -> "TextClassifier":
-        """Load the folder `model` of a training run; without `device` a GPU where there is one."""
-        return cls(load(folder, max_length=max_length, precision=precision, device=device))
+        """Load the folder `model` of a training run; without `device` a GPU where there is one.
+
+        Without `max_length` as much of a text is read as in training, and where that is not known
+        as much as the model can.
+        """
+        system = load(
+            folder, max_length=max_length, longest=ENDLESS, precision=precision, device=device
+        )
+        return cls(system, TextSettings.load(Path(folder)), batch_size)
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -64,20 +86,50 @@ class TextClassifier:
         """Return the probability of every class, a row for each text."""
         if isinstance(texts, (str, tuple)):
             texts = [texts]
-        pairs = [_parts(number, text) for number, text in enumerate(texts)]
-        if len(set(map(len, pairs))) > 1:
+        asked = [_parts(number, text) for number, text in enumerate(texts)]
+        if len(set(map(len, asked))) > 1:
             raise InputError("Single texts and pairs cannot be mixed; label them apart.")
-        if not pairs:
-            return np.zeros((0, len(self.labels)))
-        return np.exp(self.system.score(pairs))
+        if asked and (unlike := self.unlike_training(len(asked[0]))):
+            raise InputError(f"{unlike}; give each text as a string, and each pair as a tuple.")
+        found = np.zeros((len(asked), len(self.labels)))
+        order = sorted(range(len(asked)), key=lambda at: sum(map(len, asked[at])))
+        for start in range(0, len(order), self.batch_size):  # of like length: little is padding
+            batch = order[start : start + self.batch_size]
+            found[batch] = self._answer([asked[at] for at in batch])
+        return found
+
+    def unlike_training(self, parts: int) -> str | None:
+        """Say so where a model of pairs is given single texts, or one of single texts pairs."""
+        columns = () if self.trained is None else self.trained.texts
+        if len(columns) in (0, parts):  # 0: that is not known
+            return None
+        return (
+            f"The model was trained on {_KINDS[len(columns)]} ({', '.join(columns)}) and is given "
+            f"{_KINDS[parts]}"
+        )
+
+    def _answer(self, batch: Sequence[tuple[str, ...]]) -> NDArray[np.float64]:
+        with np.errstate(invalid="ignore"):  # what comes of it is refused here
+            rows = np.exp(self.system.answer(batch))
+        missing = np.isnan(rows).any(axis=1)
+        if missing.any():
+            text = " | ".join(batch[int(missing.argmax())])
+            raise RunFailed(f"The model's answer to {text!r:.80} is no number; {self._advice()}")
+        return rows
+
+    def _advice(self) -> str:
+        if self.system.precision == "fp16":
+            return "what it computes is too large for fp16: take the precision bf16 or fp32."
+        return "look for weights that are no numbers, and take another checkpoint if it has any."
 
 
 def _parts(number: int, text: Text) -> tuple[str, ...]:
     parts = (text,) if isinstance(text, str) else text
-    of_texts = isinstance(parts, (tuple, list)) and all(isinstance(part, str) for part in parts)
-    if not of_texts or not 1 <= len(parts) <= 2:
+    if not isinstance(parts, (tuple, list)) or not 1 <= len(parts) <= 2:
         raise InputError(
             f"Text {number} (counted from 0) is {text!r}; expected a text, or a pair of texts as a "
             "tuple."
         )
-    return tuple(parts)
+    named = dict(zip(("text", "text_pair"), parts, strict=False))
+    row = Row(number, f"Text {number} (counted from 0)", named)
+    return tuple(text_of(row, column) for column in named)
