@@ -1,5 +1,6 @@
 """Work that is being recorded: all steps are taken, nothing is noted, nothing looks at a number."""
 
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -13,7 +14,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from holdfast.implicit import Connection, ImplicitEuler, Theta, connect
 from holdfast.objectives import R3F, Adversarial, FreeLB, Rift, Smart, Standard
-from holdfast.solve import Anderson, Descent, Detached, FixedPoint, Phantom
+from holdfast.solve import Anderson, Descent, Detached, FixedPoint, ImplicitFunction, Phantom
 from holdfast.solve.recording import is_recording, recording
 
 aten = torch.ops.aten
@@ -134,6 +135,25 @@ def test_a_solver_looks_at_numbers_unless_it_is_recorded(monkeypatch) -> None:
 def test_whoever_looks_is_caught(look, monkeypatch) -> None:
     with pytest.raises(Looked), recorded_blindly(monkeypatch):
         look(torch.arange(3.0))
+
+
+def test_a_backward_solve_in_another_thread_knows_that_it_is_recorded() -> None:
+    """As autograd runs those of a GPU."""
+    products = []
+
+    def g(x: torch.Tensor) -> torch.Tensor:
+        image = contraction.g(x)
+        if image.requires_grad:
+            image.register_hook(products.append)
+        return image
+
+    strict = ImplicitFunction(Anderson(max_steps=5, tolerance=0.0), on_failure="raise")
+    start = contraction.start.clone().requires_grad_()
+    with recording():
+        found = strict(FixedPoint(max_steps=30), g, start)
+        with ThreadPoolExecutor(1) as thread:
+            thread.submit(found.value.sum().backward).result()
+    assert len(products) > 5  # and nobody looked whether it had converged
 
 
 # -- connected layers -----------------------------------------------------------------------------

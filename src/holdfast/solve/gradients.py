@@ -17,7 +17,7 @@ from holdfast.solve.at_hand import kept_at_hand
 from holdfast.solve.broyden import Broyden
 from holdfast.solve.descent import Descent
 from holdfast.solve.fixed_point import FixedPoint
-from holdfast.solve.recording import is_recording
+from holdfast.solve.recording import is_recording, knowing
 from holdfast.solve.settings import require_at_least, require_one_of, require_positive
 from holdfast.solve.solution import Map, Pair, Solution
 
@@ -130,8 +130,9 @@ class ImplicitFunction:
             image = g(point)
         # a new tensor carries the hook, so that the products below do not call it again
         seen = image.view_as(image)
+        adjoint = knowing(self._adjoint)
         seen.register_hook(  # type: ignore[no-untyped-call]
-            lambda v: self._adjoint(image, point, v)
+            lambda v: adjoint(image, point, v)
         )
         return seen
 

@@ -7,11 +7,12 @@ import gc
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import torch
 
 T = TypeVar("T")
+P = ParamSpec("P")
 
 _recording: ContextVar[bool] = ContextVar("recording", default=False)
 
@@ -22,13 +23,27 @@ def is_recording() -> bool:
 
 
 @contextmanager
-def recording() -> Iterator[None]:
+def recording(*, on: bool = True) -> Iterator[None]:
     """Let everything inside know that it is being recorded."""
-    token = _recording.set(True)
+    token = _recording.set(on)
     try:
         yield
     finally:
         _recording.reset(token)
+
+
+def knowing(work: Callable[P, T]) -> Callable[P, T]:
+    """Return `work`, which will know what is known here of recordings, whichever thread runs it.
+
+    Autograd runs the backward passes of a GPU in a thread of its own, which knows nothing.
+    """
+    on = is_recording()
+
+    def run(*args: P.args, **kwargs: P.kwargs) -> T:
+        with recording(on=on):
+            return work(*args, **kwargs)
+
+    return run
 
 
 def record(
