@@ -31,6 +31,7 @@ from holdfast.reproduce.further import ATTACKS as FURTHER
 from holdfast.reproduce.joined import trained_task
 from holdfast.reproduce.lines import BELOW_TEXT, any_below
 from holdfast.reproduce.markdown import table
+from holdfast.reproduce.misspellers import ATTACKS as MISSPELT
 from holdfast.reproduce.result import Grid, grids_of
 from holdfast.reproduce.table import COST
 from holdfast.statistics import Comparison
@@ -212,7 +213,7 @@ def against_block(study: str, model: str, *names: str) -> Iterator[str]:
 
 
 COLUMNS = {
-    **{attack: column for column, attack in {**ATTACKS, **FURTHER}.items()},
+    **{attack: column for column, attack in {**ATTACKS, **FURTHER, **MISSPELT}.items()},
     "adaptive": "white box",
     "textfooler": "TextFooler",
 }

@@ -155,7 +155,8 @@ BASE = {
             for task, budget in STRONGEST.items()
         ),
         *(
-            Study(f"further-{task}", ("further",), cut(**budget), (task,))
+            Study(f"{name}-{task}", (name,), cut(**budget), (task,))
+            for name in ("further", "misspellers")
             for task, budget in STRONGEST.items()
         ),
     )

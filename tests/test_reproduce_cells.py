@@ -199,3 +199,17 @@ def test_who_has_a_thesaurus_of_his_own_meets_the_models_of_the_composition():
     own = REPRODUCTIONS["neighbours"].cells(setting(budget=FULL))
     known = {cell.id for cell in REPRODUCTIONS["composition"].cells(setting(budget=FULL))}
     assert {cell.id for cell in own} == known
+
+
+def test_what_misspellers_meet_differs_in_the_spelling_alone():
+    """So that a difference between two rows says what undoing misspellings does."""
+    cells = REPRODUCTIONS["misspellers"].cells(setting(budget=FULL))
+    spelt = {c.row: c.train.canonical for c in cells}
+    assert spelt["Plain"] is None
+    shares = {row: text.misspelt for row, text in spelt.items() if text}
+    assert shares == {"Plain spelt": 0.0, "Plain spelt 0.1": 0.1, "Plain spelt 0.3": 0.3}
+    assert not any(text.rewrites for text in spelt.values() if text)
+    same = {
+        (c.train.data.task, c.seed, dataclasses.replace(c.train, canonical=None)) for c in cells
+    }
+    assert len(same) == 3 * 3  # one training of each task and seed, but for the spelling

@@ -124,7 +124,7 @@ def test_test_examples_are_read_where_a_task_has_validation_examples_too(place, 
     assert found.texts[0] == "a test"
     assert sample_folder(at, "snli", "published") == data
     assert sample_folder(at, "sst2", "test") == data  # its test labels are not public
-    for name in ("strongest", "further"):
+    for name in ("strongest", "further", "misspellers"):
         assert all(c.measure.sample == "test" for c in REPRODUCTIONS[name].cells(at))
 
 

@@ -32,6 +32,7 @@ def test_every_table_is_there_with_every_number():
         "strongest": 0,
         "further": 0,
         "neighbours": 0,
+        "misspellers": 0,
         "rift-figure4": 0,
     }
 

@@ -1,6 +1,7 @@
 """Every table and figure of the two papers as a recipe that runs on one's own model.
 
-`composition`, `strongest`, `further` and `neighbours` are ours: what neither paper has.
+`composition`, `strongest`, `further`, `neighbours` and `misspellers` are ours: what neither paper
+has.
 """
 
 from collections.abc import Mapping
@@ -17,6 +18,7 @@ from holdfast.reproduce import (
     imbert_table4,
     imbert_table5,
     imbert_table6,
+    misspellers,
     neighbours,
     rift_figure2,
     rift_figure3,
@@ -43,7 +45,7 @@ _MODULES = (
     *(imbert_table1, imbert_table2, imbert_table3, imbert_table4, imbert_table5, imbert_table6),
     *(imbert_propositions, rift_table1, rift_table2, rift_table3, rift_table4),
     *(rift_figure2, rift_figure3, rift_figure4),
-    *(composition, strongest, further, neighbours),
+    *(composition, strongest, further, neighbours, misspellers),
 )
 
 REPRODUCTIONS: Mapping[str, Reproduction] = MappingProxyType(

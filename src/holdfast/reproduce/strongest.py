@@ -127,6 +127,7 @@ CANDIDATES: Mapping[str, Candidate] = MappingProxyType(
         "Plain spelt wide canonical once": Candidate(canonical=1, spelt=True, lexicon="joined"),
         "FreeLB 2 spelt": Candidate("FreeLB", spelt=True),
         "Plain spelt 0.1": Candidate(spelt=True, misspelt=0.1),
+        "Plain spelt 0.3": Candidate(spelt=True, misspelt=0.3),
         "FreeLB 2 spelt 0.1": Candidate("FreeLB", spelt=True, misspelt=0.1),
         "FreeLB 2 spelt wide canonical": Candidate(
             "FreeLB", canonical=2, spelt=True, lexicon="joined"

@@ -1,0 +1,64 @@
+"""What neither paper has: undoing misspellings, against one who misspells and one who tries more.
+
+Plain fine-tuning, and the same with misspellings undone: those of words that nobody knows, or of
+known words, too, as far as so many of a text's words are expected to be slips. DeepWordBug has four
+slips for a word; a defence that undoes most of them leaves one of four less often than one of
+sixteen, which the other attacker has. The words stay as they are otherwise, so that nothing else
+helps or costs.
+"""
+
+from types import MappingProxyType
+
+from holdfast.reproduce.budget import at_most
+from holdfast.reproduce.cell import Cell, Measure, name_of
+from holdfast.reproduce.composition import row_places
+from holdfast.reproduce.recipe import Choice, Reproduction
+from holdfast.reproduce.setting import Setting
+from holdfast.reproduce.strongest import CANDIDATES, TASKS, train
+from holdfast.reproduce.table import Place
+
+ATTACKS = MappingProxyType(
+    {"misspelt": "deepwordbug", "misspelt, further": "deepwordbug_further"},
+)
+"""Column to the attack: four slips for a word, and sixteen."""
+ROWS = ("Plain", "Plain spelt", "Plain spelt 0.1", "Plain spelt 0.3")
+SHORT = ("Plain", "Plain spelt 0.1")
+
+
+def cells(setting: Setting) -> list[Cell]:
+    """Return every row on every task."""
+    examples = at_most(1000, setting.budget.attacked)
+    return [
+        Cell(
+            name_of(row),
+            tuple(ATTACKS),
+            train(setting, CANDIDATES[row], task, seed),
+            Measure(task, tuple(ATTACKS.values()), examples, sample="test"),
+            seed,
+        )
+        for task in setting.tasks(tuple(TASKS), ("sst2",))
+        for row in setting.rows(ROWS, SHORT)
+        for seed in setting.seeds_or(3)
+    ]
+
+
+def places(setting: Setting) -> list[Place]:
+    """Return for every task clean accuracy and both attacks."""
+    return [
+        place
+        for task, title in TASKS.items()
+        for row in ROWS
+        for place in row_places(row, task, table=title, attacks=ATTACKS)
+    ]
+
+
+REPRODUCTION = Reproduction(
+    name="misspellers",
+    protocol=__doc__,
+    choices=(
+        Choice("Sixteen slips.", "Four of each of DeepWordBug's kinds, drawn from the word."),
+        Choice("Known words.", "0.1, 0.3: the share of a text's words that are expected as slips."),
+    ),
+    cells=cells,
+    places=places,
+)
