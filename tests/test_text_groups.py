@@ -105,3 +105,33 @@ def test_groups_take_the_place_of_other_ways(other: dict[str, float]) -> None:
         Canonical(groups=0.08, **other)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="leave those out"):
         CanonicalMap.fit([], lexicon_of(NEIGHBOURS, "here"), groups=0.08, frequent=0.01)
+
+
+def test_slips_that_are_read_as_another_word_are_hidden_as_exchanges_are() -> None:
+    """A fifth of the slips of "that" are read as "hat": as often as it is in the texts."""
+    counts, slips = {"that": 20, "hat": 2}, {"that": {"hat": 0.2}, "hat": {"that": 0.1}}
+    limit = worth(0.2 * 20.5 + 0.1 * 2.5, 20.5, 2.5)
+    assert grouped({}, counts, limit - 1e-9, slips) == {"hat": "that"}
+    assert grouped({}, counts, limit + 1e-9, slips) == {}
+
+
+def test_groups_hide_slips_of_a_spelling_where_that_is_asked_for() -> None:
+    texts = ["that cat sat"] * 9 + ["a hat"] * 3
+    lexicon = lexicon_of({"cat": ["kitten"]}, "test")
+
+    def read(*, slips: bool) -> str:
+        made = CanonicalMap.fit(
+            texts, lexicon, spelling=True, misspelt=0.1, groups=0.05, slips=slips
+        )
+        return made.apply("that kitten, hat").text
+
+    assert read(slips=False) == "that cat, hat"
+    assert read(slips=True) == "that cat, that"
+
+
+@pytest.mark.parametrize("other", [{"groups": 0.1}, {"spelling": True}])
+def test_slips_are_hidden_in_groups_and_by_a_spelling(other: dict[str, float | bool]) -> None:
+    with pytest.raises(InputError, match="leave that out"):
+        Canonical(slips=True, **other)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="leave that out"):
+        CanonicalMap.fit([], lexicon_of(NEIGHBOURS, "here"), slips=True, **other)  # type: ignore[arg-type]

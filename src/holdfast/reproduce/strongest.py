@@ -49,12 +49,18 @@ class Candidate:
     """`Canonical.frequent`."""
     groups: float | None = None
     """`Canonical.groups`."""
+    slips: bool = False
+    """`Canonical.slips`."""
     trust: float = 1.0
     """`Canonical.trust`: below 1 texts are read in their own words, too."""
     gives_way: bool = False
     """`Canonical.gives_way`."""
     last_quarter: bool = False
     """Whether IM-BERT's connection, as printed, is on the last quarter of the layers."""
+
+
+def _gives_way(groups: float, trust: float, *, slips: bool = False) -> Candidate:
+    return Candidate(groups=groups, slips=slips, trust=trust, gives_way=True)
 
 
 _LESS = {
@@ -67,10 +73,12 @@ _LESS = {
     "groups 0.15 trust 0.6": Candidate(groups=0.15, trust=0.6),
     "groups 0.08 trust 0.55": Candidate(groups=0.08, trust=0.55),
     "groups 0.08 trust 0.6": Candidate(groups=0.08, trust=0.6),
-    "groups 0.15 gives way 0.6": Candidate(groups=0.15, trust=0.6, gives_way=True),
-    "groups 0.15 gives way 0.7": Candidate(groups=0.15, trust=0.7, gives_way=True),
-    "groups 0.08 gives way 0.65": Candidate(groups=0.08, trust=0.65, gives_way=True),
-    "groups 0.08 gives way 0.7": Candidate(groups=0.08, trust=0.7, gives_way=True),
+    "groups 0.15 gives way 0.6": _gives_way(0.15, 0.6),
+    "groups 0.15 gives way 0.7": _gives_way(0.15, 0.7),
+    "groups 0.15 slips gives way 0.6": _gives_way(0.15, 0.6, slips=True),
+    "groups 0.15 slips gives way 0.7": _gives_way(0.15, 0.7, slips=True),
+    "groups 0.08 gives way 0.65": _gives_way(0.08, 0.65),
+    "groups 0.08 gives way 0.7": _gives_way(0.08, 0.7),
     "trust 0.55": Candidate(trust=0.55),
     "trust 0.6": Candidate(trust=0.6),
     "trust 0.7": Candidate(trust=0.7),
@@ -255,6 +263,7 @@ def _canonical(candidate: Candidate, lexicon: Path | None) -> Canonical | None:
         apart=candidate.apart,
         frequent=candidate.frequent,
         groups=candidate.groups,
+        slips=candidate.slips,
         trust=candidate.trust,
         gives_way=candidate.gives_way,
         lexicon=lexicon,
@@ -281,7 +290,7 @@ REPRODUCTION = Reproduction(
         Choice("Misspellings.", "Undone: `spelt`; known words too, if so many are expected to be."),
         Choice("Words that the labels tell apart.", "`apart`: none becomes the other."),
         Choice("Frequent words.", "`frequent`: those of 5, or 2, in 10,000 words stay."),
-        Choice("Groups of words.", "`groups`: those that hide so many exchanges for a nat."),
+        Choice("Groups of words.", "`groups`: hide so many exchanges, and `slips`, for a nat."),
         Choice("A second reading.", "`trust`: weight of the canonical text beside own words."),
     ),
     cells=cells,

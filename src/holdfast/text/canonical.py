@@ -15,9 +15,16 @@ from typing import Any, NamedTuple
 
 from holdfast.errors import InputError
 from holdfast.record import read_note, write_note
-from holdfast.text.canonical_settings import check_misspelt, check_rounds, check_trust
+from holdfast.text.canonical_settings import (
+    check_groups,
+    check_misspelt,
+    check_rounds,
+    check_slips,
+    check_trust,
+)
 from holdfast.text.groups import grouped
 from holdfast.text.lexicon import Lexicon, lexicon_of
+from holdfast.text.misread import Misread, misread
 from holdfast.text.neighbourhoods import most_frequent_neighbours
 from holdfast.text.spelling import Spelling, spelling_of
 from holdfast.text.told_apart import Apart, never_apart
@@ -134,6 +141,7 @@ class CanonicalMap:
         apart: Apart = never_apart,
         frequent: float | None = None,
         groups: float | None = None,
+        slips: bool = False,
         trust: float = 1.0,
         gives_way: bool = False,
     ) -> "CanonicalMap":
@@ -144,21 +152,22 @@ class CanonicalMap:
         the `spelling` all words of the texts and of the lexicon are known, and those `known`; of
         all words so many are `misspelt`, and words that it reads as others count as those.
         A word does not become one that is `apart` from it, and none that is `frequent` changes.
-        With `groups` these take the place of neighbourhoods (`holdfast.text.groups`).
+        With `groups` these take the place of neighbourhoods (`holdfast.text.groups`); `slips` that
+        are read as other words are then hidden like exchanges.
         """
         check_rounds(rounds)
         check_trust(trust)
         check_misspelt(misspelt, undone=spelling)
-        if groups is not None and not (apart is never_apart and frequent is None):
-            raise InputError(
-                "Groups of words know neither `apart` nor `frequent`; leave those out."
-            )
+        check_slips(slips, grouped=groups is not None, undone=spelling)
+        check_groups(groups, alone=apart is never_apart and frequent is None)
         counts = Counter(word.text.lower() for text in texts for word in split_words(text))
-        words = None
+        words: Spelling | None = None
+        misreadings: Misread = {}
         if spelling:
             right = chain(lexicon.symmetric().neighbours, known)
             words = spelling_of(counts, right, float(misspelt))
             counts, exchanges = _as_read(counts, lexicon, words)
+            misreadings = misread(counts, words) if slips else {}
         else:
             exchanges = lexicon
         chosen = (
@@ -166,7 +175,7 @@ class CanonicalMap:
                 exchanges.symmetric().neighbours, counts, rounds, apart, frequent
             )
             if groups is None
-            else grouped(exchanges.neighbours, counts, groups)
+            else grouped(exchanges.neighbours, counts, groups, misreadings)
         )
         changed = {word: target for word, target in sorted(chosen.items()) if word != target}
         return cls(changed, lexicon.sha256, rounds, words, float(trust), gives_way)

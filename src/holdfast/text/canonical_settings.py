@@ -29,6 +29,9 @@ class Canonical:
     """Words are written as the most frequent of their group, not of their neighbours: groups are
     joined as long as that hides so many exchanges of words for each nat of information it costs
     (0.05 to 0.2), whatever `rounds` says. None: there are no groups."""
+    slips: bool = False
+    """Whether groups also hide slips that the spelling reads as another word: "hat" and "that" may
+    come into one."""
     trust: float = 1.0
     """Weight of the answer on the canonical text, above 0.5 and at most 1; the rest is that of the
     answer on the text's own words. 1: the canonical text alone is read. Below, texts are read
@@ -53,8 +56,8 @@ class Canonical:
                 f"A word was to be frequent from a share of {self.frequent} on; expected a number "
                 "above 0 and at most 1, such as 0.0005."
             )
-        if self.groups is not None:
-            self._check_groups()
+        check_groups(self.groups, alone=self.apart is None and self.frequent is None)
+        check_slips(self.slips, grouped=self.groups is not None, undone=self.spelling)
         check_misspelt(self.misspelt, undone=self.spelling)
         if self.rounds == 0 and not (self.apart is None and self.frequent is None):
             raise InputError(
@@ -72,18 +75,6 @@ class Canonical:
                 "Texts were to be read twice (canonical.trust below 1), and no word is to be "
                 "rewritten (0 rounds), so that both readings are the same; give "
                 "--canonical.rounds 2, or leave the trust out."
-            )
-
-    def _check_groups(self) -> None:
-        if self.groups is None or not self.groups > 0:
-            raise InputError(
-                f"Groups of words were to hide {self.groups} exchanges for a nat; expected a "
-                "number above 0, such as 0.08."
-            )
-        if not (self.apart is None and self.frequent is None):
-            raise InputError(
-                "Words were to be written as their group, which goes with neither `apart` nor "
-                "`frequent`; leave those out."
             )
 
     @property
@@ -117,6 +108,32 @@ def check_misspelt(misspelt: float, *, undone: bool) -> None:
         raise InputError(
             "Words were expected to be misspelt, and misspellings are not undone; give "
             "--canonical.spelling true, or leave canonical.misspelt out."
+        )
+
+
+def check_groups(groups: float | None, *, alone: bool) -> None:
+    """Refuse groups that would hide nothing, or that something else is to keep words out of."""
+    if groups is None:
+        return
+    if not groups > 0:
+        raise InputError(
+            f"Groups of words were to hide {groups} exchanges for a nat; expected a number above "
+            "0, such as 0.08."
+        )
+    if not alone:
+        raise InputError(
+            "Words were to be written as their group, which goes with neither `apart` nor "
+            "`frequent`; leave those out."
+        )
+
+
+def check_slips(slips: bool, *, grouped: bool, undone: bool) -> None:
+    """Refuse to hide slips in groups that there are not, or that nobody reads as other words."""
+    if slips and not (grouped and undone):
+        raise InputError(
+            "Groups were to hide slips that are read as other words, and there are no groups or "
+            "misspellings are not undone; give --canonical.groups 0.15 and --canonical.spelling "
+            "true, or leave that out."
         )
 
 

@@ -9,27 +9,35 @@ groups are joined two at a time, always the two that hide most for what they cos
 
 until none hides `least` for a nat. n(v) is how often the training texts have v, and a half: hidden
 counts the exchanges of an attacker who takes any substitute, cost the fall of the words' entropy,
-in nats of all texts. Two frequent groups cost much and rare words next to nothing, so that no
-group swallows the lexicon, as the connected parts of it would. Clusters for the same trade are
-made by Jones et al., "Robust Encodings" (ACL 2020), of misspellings.
+in nats of all texts. One who misspells makes exchanges, too, of v for w as often as a slip of v is
+read as w: n(v) P(w | v) of them are hidden where both are in one group. Two frequent groups cost
+much and rare words next to nothing, so that no group swallows the lexicon, as the connected parts
+of it would. Clusters for the same trade are made by Jones et al., "Robust Encodings" (ACL 2020),
+of misspellings.
 """
 
 import heapq
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import log
+from types import MappingProxyType
+
+from holdfast.text.misread import Misread
 
 HALF = 0.5
 Neighbours = Mapping[str, Sequence[str]]
+NONE: Misread = MappingProxyType({})
 
 
-def grouped(neighbours: Neighbours, counts: Mapping[str, int], least: float) -> dict[str, str]:
+def grouped(
+    neighbours: Neighbours, counts: Mapping[str, int], least: float, misread: Misread = NONE
+) -> dict[str, str]:
     """Return each word that changes with the word of its group: the most frequent.
 
-    `neighbours` are the substitutes of each word, as the attacker has them. Of equally frequent
-    words the first in the alphabet is chosen.
+    `neighbours` are the substitutes of each word, as the attacker has them; `misread` what slips
+    of a word are read as. Of equally frequent words the first in the alphabet is chosen.
     """
-    groups = _Groups(neighbours, counts)
+    groups = _Groups(neighbours, counts, misread)
     groups.join(least)
     return {
         word: target
@@ -44,13 +52,12 @@ def grouped(neighbours: Neighbours, counts: Mapping[str, int], least: float) -> 
 class _Groups:
     """The groups so far, each under the name of one of its words."""
 
-    def __init__(self, neighbours: Neighbours, counts: Mapping[str, int]) -> None:
+    def __init__(self, neighbours: Neighbours, counts: Mapping[str, int], misread: Misread) -> None:
         self.hidden: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))
-        for word, substitutes in neighbours.items():
-            share = (counts.get(word, 0) + HALF) / max(1, len(substitutes))
-            for other in substitutes:
-                self.hidden[word][other] += share
-                self.hidden[other][word] += share
+        for word, other, share in _exchanges(neighbours, misread):
+            often = share * (counts.get(word, 0) + HALF)
+            self.hidden[word][other] += often
+            self.hidden[other][word] += often
         self.members = {word: [word] for word in self.hidden}
         self.counts = {word: counts.get(word, 0) + HALF for word in self.hidden}
         self.version = dict.fromkeys(self.hidden, 0)
@@ -93,6 +100,14 @@ class _Groups:
     def _cost(self, one: str, other: str) -> float:
         n, m = self.counts[one], self.counts[other]
         return _f(n + m) - _f(n) - _f(m)
+
+
+def _exchanges(neighbours: Neighbours, misread: Misread) -> Iterator[tuple[str, str, float]]:
+    """Yield word, what it is exchanged for, and how often, of those who exchange or misspell it."""
+    for word, substitutes in neighbours.items():
+        yield from ((word, other, 1 / len(substitutes)) for other in substitutes)
+    for word, others in misread.items():
+        yield from ((word, other, share) for other, share in others.items())
 
 
 def _f(count: float) -> float:

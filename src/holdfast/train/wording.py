@@ -40,6 +40,7 @@ def wording_of(
         apart=apart,
         frequent=how.frequent,
         groups=how.groups,
+        slips=how.slips,
         trust=how.trust,
         gives_way=how.gives_way,
     )
