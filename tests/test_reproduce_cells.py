@@ -213,3 +213,10 @@ def test_what_misspellers_meet_differs_in_the_spelling_alone():
         (c.train.data.task, c.seed, dataclasses.replace(c.train, canonical=None)) for c in cells
     }
     assert len(same) == 3 * 3  # one training of each task and seed, but for the spelling
+
+
+def test_a_candidate_that_hides_slips_is_trained_so():
+    cells = REPRODUCTIONS["strongest"].cells(setting(budget=FULL, joined=Path("joined.json")))
+    hides = {c.row: c.train.canonical.slips for c in cells if c.train.canonical}
+    assert {row for row, slips in hides.items() if slips} == {r for r in hides if " slips " in r}
+    assert any(hides.values())

@@ -2,14 +2,19 @@
 
 from collections.abc import Mapping
 from math import log
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from holdfast.data import Example, Task
 from holdfast.errors import InputError
 from holdfast.text import Canonical, CanonicalMap, lexicon_of
 from holdfast.text.groups import grouped
+from holdfast.train import DataConfig, TrainConfig
+from holdfast.train.examples import RunExamples
+from holdfast.train.wording import wording_of
 
 NEIGHBOURS = {"film": ["movie", "flick"], "movie": ["film"], "good": ["fine"]}
 COUNTS = {"film": 8, "movie": 4, "good": 2}
@@ -108,30 +113,33 @@ def test_groups_take_the_place_of_other_ways(other: dict[str, float]) -> None:
 
 
 def test_slips_that_are_read_as_another_word_are_hidden_as_exchanges_are() -> None:
-    """A fifth of the slips of "that" are read as "hat": as often as it is in the texts."""
+    """A fifth of the slips of "that" are read as "hat", and it is there for slips 20 times."""
     counts, slips = {"that": 20, "hat": 2}, {"that": {"hat": 0.2}, "hat": {"that": 0.1}}
     limit = worth(0.2 * 20.5 + 0.1 * 2.5, 20.5, 2.5)
     assert grouped({}, counts, limit - 1e-9, slips) == {"hat": "that"}
     assert grouped({}, counts, limit + 1e-9, slips) == {}
 
 
-def test_groups_hide_slips_of_a_spelling_where_that_is_asked_for() -> None:
-    texts = ["that cat sat"] * 9 + ["a hat"] * 3
+@pytest.mark.parametrize(
+    ("slips", "expected"), [(False, "that cat, hat"), (True, "that cat, that")]
+)
+def test_a_run_hides_slips_of_its_spelling_where_that_is_asked_for(
+    slips: bool, expected: str, tmp_path: Path
+) -> None:
+    rows = [Example(text, (text,), 0) for text in ["that cat sat"] * 9 + ["a hat"] * 3]
+    how = Canonical(groups=0.05, spelling=True, misspelt=0.1, slips=slips)
+    data = DataConfig(file=tmp_path / "own.csv")
+    config = TrainConfig("model", tmp_path, data, canonical=how)
+    task = Task("own", ("text",), ("bad", "good"))
     lexicon = lexicon_of({"cat": ["kitten"]}, "test")
-
-    def read(*, slips: bool) -> str:
-        made = CanonicalMap.fit(
-            texts, lexicon, spelling=True, misspelt=0.1, groups=0.05, slips=slips
-        )
-        return made.apply("that kitten, hat").text
-
-    assert read(slips=False) == "that cat, hat"
-    assert read(slips=True) == "that cat, that"
+    made = wording_of(RunExamples(task, rows, []), config, lexicon).canonical
+    assert made is not None
+    assert made.apply("that kitten, hat").text == expected
 
 
 @pytest.mark.parametrize("other", [{"groups": 0.1}, {"spelling": True}])
 def test_slips_are_hidden_in_groups_and_by_a_spelling(other: dict[str, float | bool]) -> None:
-    with pytest.raises(InputError, match="leave that out"):
+    with pytest.raises(InputError, match=r"leave canonical\.slips out"):
         Canonical(slips=True, **other)  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="leave that out"):
+    with pytest.raises(InputError, match=r"leave canonical\.slips out"):
         CanonicalMap.fit([], lexicon_of(NEIGHBOURS, "here"), slips=True, **other)  # type: ignore[arg-type]

@@ -1,10 +1,9 @@
 """What neither paper has: undoing misspellings, against one who misspells and one who tries more.
 
-Plain fine-tuning, and the same with misspellings undone: those of words that nobody knows, or of
-known words, too, as far as so many of a text's words are expected to be slips. DeepWordBug has four
-slips for a word; a defence that undoes most of them leaves one of four less often than one of
-sixteen, which the other attacker has. The words stay as they are otherwise, so that nothing else
-helps or costs.
+Plain fine-tuning, and the same with misspellings undone: of words that nobody knows, or (0.1, 0.3)
+of known words, too, if that share of all words is expected to be slips. DeepWordBug has four slips
+for a word; of sixteen, which the other attacker has, one is left more often. No word is
+exchanged for another, so that two rows differ in their spelling alone.
 """
 
 from types import MappingProxyType

@@ -24,16 +24,17 @@ from holdfast.text.canonical_settings import (
 )
 from holdfast.text.groups import grouped
 from holdfast.text.lexicon import Lexicon, lexicon_of
-from holdfast.text.misread import Misread, misread
+from holdfast.text.misread import NONE, misread
 from holdfast.text.neighbourhoods import most_frequent_neighbours
 from holdfast.text.spelling import Spelling, spelling_of
+from holdfast.text.spelling_index import SpellingIndex
 from holdfast.text.told_apart import Apart, never_apart
 from holdfast.text.two_readings import Blend
 from holdfast.text.words import Words, like, split_words
 
 FILE_NAME = "canonical.json"
 # an older version must not read on without what a newer one added
-FORMAT, WITH_SPELLING, READ_TWICE, GIVES_WAY, SLIPS = 1, 2, 3, 4, 5
+FORMAT, WITH_SPELLING, READ_TWICE, GIVES_WAY, MISSPELT = 1, 2, 3, 4, 5
 
 
 class Span(NamedTuple):
@@ -85,7 +86,7 @@ def _shift(spans: Sequence[Span], before: int) -> int:
 
 
 def _as_read(
-    counts: Counter[str], lexicon: Lexicon, spelling: Spelling
+    counts: Counter[str], lexicon: Lexicon, index: SpellingIndex
 ) -> tuple[Counter[str], Lexicon]:
     """Return how often each word is read, and which words are exchanged for which.
 
@@ -93,7 +94,7 @@ def _as_read(
     """
 
     def read(word: str) -> str:
-        return spelling.corrected(word) or word
+        return index.read(word) or word
 
     seen: Counter[str] = Counter()
     for word, count in counts.items():
@@ -162,14 +163,13 @@ class CanonicalMap:
         check_groups(groups, alone=apart is never_apart and frequent is None)
         counts = Counter(word.text.lower() for text in texts for word in split_words(text))
         words: Spelling | None = None
-        misreadings: Misread = {}
+        exchanges, misreadings = lexicon, NONE
         if spelling:
             right = chain(lexicon.symmetric().neighbours, known)
             words = spelling_of(counts, right, float(misspelt))
-            counts, exchanges = _as_read(counts, lexicon, words)
-            misreadings = misread(counts, words) if slips else {}
-        else:
-            exchanges = lexicon
+            index = SpellingIndex(words)
+            counts, exchanges = _as_read(counts, lexicon, index)
+            misreadings = misread(counts, index) if slips else NONE
         chosen = (
             most_frequent_neighbours(
                 exchanges.symmetric().neighbours, counts, rounds, apart, frequent
@@ -217,7 +217,7 @@ class CanonicalMap:
         if self.gives_way:
             content["gives_way"], form = True, GIVES_WAY
         if self.spelling is not None and self.spelling.misspelt:
-            content["misspelt"], form = self.spelling.misspelt, SLIPS
+            content["misspelt"], form = self.spelling.misspelt, MISSPELT
             content["trust"] = self.trust  # which no format from READ_TWICE on leaves out
         write_note(folder / FILE_NAME, form, content, indent=1)
 
@@ -225,7 +225,7 @@ class CanonicalMap:
     def load(cls, folder: Path) -> "CanonicalMap | None":
         """Return the map of a checkpoint; None when its texts are read as they are."""
         file, otherwise = folder / FILE_NAME, "does not say how words are written"
-        later = (WITH_SPELLING, READ_TWICE, GIVES_WAY, SLIPS)
+        later = (WITH_SPELLING, READ_TWICE, GIVES_WAY, MISSPELT)
         content = read_note(file, FORMAT, otherwise, also=later)
         if content is None:
             return None

@@ -31,7 +31,7 @@ class Canonical:
     (0.05 to 0.2), whatever `rounds` says. None: there are no groups."""
     slips: bool = False
     """Whether groups also hide slips that the spelling reads as another word: "hat" and "that" may
-    come into one."""
+    come into one. Needs `groups` and `spelling`."""
     trust: float = 1.0
     """Weight of the answer on the canonical text, above 0.5 and at most 1; the rest is that of the
     answer on the text's own words. 1: the canonical text alone is read. Below, texts are read
@@ -133,7 +133,7 @@ def check_slips(slips: bool, *, grouped: bool, undone: bool) -> None:
         raise InputError(
             "Groups were to hide slips that are read as other words, and there are no groups or "
             "misspellings are not undone; give --canonical.groups 0.15 and --canonical.spelling "
-            "true, or leave that out."
+            "true, or leave canonical.slips out."
         )
 
 

@@ -4,13 +4,13 @@ An attacker who writes w for v, one of its substitutes N(v), has changed nothing
 one group. Each group that is made costs information: texts say less once v and w are the same. So
 groups are joined two at a time, always the two that hide most for what they cost,
 
-    hidden(A, B) = sum of n(v) / |N(v)| over v in A and w in N(v) and B, and over v in B, w in A
+    hidden(A, B) = sum of n(v) E(v, w) over v in A and w in B, and over v in B and w in A
     cost(A, B)   = f(n(A) + n(B)) - f(n(A)) - f(n(B)),    f(n) = n log n
 
-until none hides `least` for a nat. n(v) is how often the training texts have v, and a half: hidden
-counts the exchanges of an attacker who takes any substitute, cost the fall of the words' entropy,
-in nats of all texts. One who misspells makes exchanges, too, of v for w as often as a slip of v is
-read as w: n(v) P(w | v) of them are hidden where both are in one group. Two frequent groups cost
+until none hides `least` for a nat. n(v) is how often the training texts have v, and a half; E(v, w)
+how often who attacks v writes w: 1 / |N(v)| for each substitute of one who exchanges words, and, if
+slips are hidden too, P(w | v) for one who misspells (`holdfast.text.misread`). So hidden counts
+exchanges, and cost the fall of the words' entropy, in nats of all texts. Two frequent groups cost
 much and rare words next to nothing, so that no group swallows the lexicon, as the connected parts
 of it would. Clusters for the same trade are made by Jones et al., "Robust Encodings" (ACL 2020),
 of misspellings.
@@ -20,13 +20,11 @@ import heapq
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from math import log
-from types import MappingProxyType
 
-from holdfast.text.misread import Misread
+from holdfast.text.misread import NONE, Misread
 
 HALF = 0.5
 Neighbours = Mapping[str, Sequence[str]]
-NONE: Misread = MappingProxyType({})
 
 
 def grouped(

@@ -1,47 +1,65 @@
 """Slips that a spelling reads as another word: exchanges that need no lexicon.
 
 "hat" may be a slip of "that", and a word of its own. Whatever it is read as, one of the two is read
-wrong, unless both are written alike. How often a word is misread is found by trying: a few slips of
-each kind, drawn from the word, so that they are the same wherever it is met.
+wrong, unless both are written alike. How often a word is read as another one,
+
+    P(w | v) = sum of P(slip | v) over the slips of v that are read as w,
+
+is summed over all single slips: two neighbours exchanged, a letter lost, one too many, another one;
+each kind as likely as the others, and within a kind each place and each letter.
 """
 
-import random
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
 from string import ascii_lowercase
+from types import MappingProxyType
 
-from holdfast.text.spelling import KINDS, Spelling
+from holdfast.text.spelling import HIDING, KINDS
+from holdfast.text.spelling_index import SpellingIndex
 
-DRAWS = 4
-"""Slips of each kind that are tried of a word."""
+MOST = 5_000
+"""Words whose slips are looked at, the most frequent: rarer ones are not slipped in often enough
+for that to show, and each takes milliseconds."""
+KINDS_OF_A_LETTER = 2
+"""Of slips of a word that has one letter: none is left to lose or to exchange."""
 Misread = Mapping[str, Mapping[str, float]]
-"""Word to the words that its slips are read as, and how often."""
+"""Word to the words that its slips are read as, and P(w | v)."""
+NONE: Misread = MappingProxyType({})
 
 
-def misread(words: Iterable[str], spelling: Spelling, draws: int = DRAWS) -> Misread:
-    """Return what slips of the known ones of `words` are read as, if it is another word.
+def misread(counts: Mapping[str, int], index: SpellingIndex, most: int = MOST) -> Misread:
+    """Return what slips of the words that were counted are read as, where it is another word.
 
-    The shares of a word add up to less than one: most slips are undone, and some nobody can read.
+    Slips that are undone, or that nobody can read, are missing from a word's P.
     """
-    return {word: _misread(word, spelling, draws) for word in words if spelling.knows(word)}
+    spelling = index.spelling
+    known = (word for word in counts if spelling.corrects(word) and spelling.knows(word))
+    frequent = sorted(known, key=lambda word: (-counts[word], word))[:most]
+    return {word: _misread(word, index) for word in frequent}
 
 
-def _misread(word: str, spelling: Spelling, draws: int) -> Mapping[str, float]:
-    drawn, found = random.Random(word), defaultdict[str, float](float)
-    for slip in (slip for _ in range(draws) for slip in _one_of_each_kind(word, drawn)):
-        meant = spelling.corrected(slip) or slip
-        if meant != word and spelling.knows(meant):
-            found[meant] += 1 / (KINDS * draws)
+def _misread(word: str, index: SpellingIndex) -> Mapping[str, float]:
+    slips, found = defaultdict[str, float](float), defaultdict[str, float](float)
+    for slip, chance in slips_of(word):
+        slips[slip] += chance  # two ways to lose one of two like letters
+    for slip, chance in slips.items():
+        meant = index.read(slip)
+        if meant is not None and meant != word and meant not in HIDING:
+            found[meant] += chance
     return dict(found)
 
 
-def _one_of_each_kind(word: str, drawn: random.Random) -> list[str]:
-    """Two neighbours exchanged, a letter lost, one too many, another one; of no letter none."""
-    at, beside = drawn.randrange(len(word)), drawn.randrange(len(word) + 1)
-    new, other = drawn.choice(ascii_lowercase), drawn.choice(ascii_lowercase)
-    found = [word[:beside] + new + word[beside:], word[:at] + other + word[at + 1 :]]
-    if len(word) > 1:
-        found.append(word[:at] + word[at + 1 :])
-        left = drawn.randrange(len(word) - 1)
-        found.append(word[:left] + word[left + 1] + word[left] + word[left + 2 :])
-    return found
+def slips_of(word: str) -> Iterator[tuple[str, float]]:
+    """Yield the slips of a word and P(slip | word)."""
+    size, letters = len(word), len(ascii_lowercase)
+    kinds = KINDS if size > 1 else KINDS_OF_A_LETTER
+    for at in range(size + 1):
+        for letter in ascii_lowercase:
+            yield word[:at] + letter + word[at:], 1 / (kinds * letters * (size + 1))
+            if at < size and letter != word[at]:
+                yield word[:at] + letter + word[at + 1 :], 1 / (kinds * (letters - 1) * size)
+    if size > 1:
+        for at in range(size):
+            yield word[:at] + word[at + 1 :], 1 / (kinds * size)
+        for at in range(size - 1):
+            yield word[:at] + word[at + 1] + word[at] + word[at + 2 :], 1 / (kinds * (size - 1))

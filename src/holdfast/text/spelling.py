@@ -16,6 +16,7 @@ Slips are those of the letters a to z: words with others are left alone.
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 SHORTEST = 3
 """Letters of a word that is corrected where known words are right: shorter ones are one letter away
@@ -51,16 +52,22 @@ class Spelling:
 
         Of words that are equally likely the first in the alphabet is taken.
         """
-        if word in HIDING or not (word.isalpha() and word.isascii()):
-            return None
-        if self.misspelt == 0 and (len(word) < SHORTEST or self.knows(word)):
+        if not self.corrects(word) or self.takes_as_it_is(word):
             return None
         if word not in self._read:
             if len(self._read) == REMEMBERED:
                 self._read.clear()
-            self._read[word] = self._likeliest(word)
+            self._read[word] = self.likeliest(word, slips(word))
         meant = self._read[word]
         return None if meant == word else meant
+
+    def corrects(self, word: str) -> bool:
+        """Whether it looks at such words at all."""
+        return word not in HIDING and word.isalpha() and word.isascii()
+
+    def takes_as_it_is(self, word: str) -> bool:
+        """Whether a word is right, or too short to tell, because nobody is expected to misspell."""
+        return self.misspelt == 0 and (len(word) < SHORTEST or self.knows(word))
 
     def knows(self, word: str) -> bool:
         """Whether a word is one."""
@@ -70,15 +77,39 @@ class Spelling:
         """Return how likely a known word is, beside others."""
         return self.counts[word] + HALF
 
-    def _likeliest(self, word: str) -> str | None:
+    def likeliest(self, word: str, before: Iterable[tuple[str, float]]) -> str | None:
+        """Return the likeliest of the known words that `word` may have been `before` a slip.
+
+        Or the word itself, where known ones may be right; none: there is no such word.
+        """
         scores: dict[str, float] = {}
-        for meant, chance in slips(word):
+        for meant, chance in before:
             if meant != word and self.knows(meant):
                 score = self.weight(meant) * chance / KINDS
                 scores[meant] = scores.get(meant, 0.0) + score  # one of two like letters is lost
         if self.misspelt and self.knows(word):
             scores[word] = self.weight(word) * (1 - self.misspelt) / self.misspelt
         return min(scores, key=lambda meant: (-scores[meant], meant), default=None)
+
+
+class Chances(NamedTuple):
+    """P(slip | word) of each kind, but for that of the kind, by the letters of the slip."""
+
+    lost: float
+    """A letter of the word; it has one letter more than the slip."""
+    added: float
+    """To the word; a letter of 26 in one of the slip's places."""
+    other: float
+    """Letter in the place of the word's."""
+    exchanged: float
+    """Two neighbours."""
+
+
+def chances(size: int) -> Chances:
+    """Return how likely a slip of so many letters is, by its kind."""
+    letters = len(_LETTERS)
+    exchanged = 1 / (size - 1) if size > 1 else 0.0
+    return Chances(1 / (size + 1), 1 / (letters * size), 1 / ((letters - 1) * size), exchanged)
 
 
 def slips(word: str) -> Iterator[tuple[str, float]]:
@@ -88,17 +119,17 @@ def slips(word: str) -> Iterator[tuple[str, float]]:
     the others, and within a kind each place and each letter. So a word that an exchange explains is
     likelier than one of the many that another letter explains.
     """
-    size, choices = len(word), len(_LETTERS)
-    for at in range(size + 1):
+    chance = chances(len(word))
+    for at in range(len(word) + 1):
         before, after = word[:at], word[at:]
         for letter in _LETTERS:
-            yield before + letter + after, 1 / (size + 1)
+            yield before + letter + after, chance.lost
         if after:
-            yield before + after[1:], 1 / (choices * size)
+            yield before + after[1:], chance.added
             for letter in _LETTERS:
-                yield before + letter + after[1:], 1 / ((choices - 1) * size)
+                yield before + letter + after[1:], chance.other
         if len(after) > 1:
-            yield before + after[1] + after[0] + after[2:], 1 / (size - 1)
+            yield before + after[1] + after[0] + after[2:], chance.exchanged
 
 
 def spelling_of(
