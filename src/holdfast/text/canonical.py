@@ -9,6 +9,7 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -93,6 +94,7 @@ def _as_read(
     A word that is taken for a slip of another is never met: who writes it has written the other.
     """
 
+    @cache  # a lexicon comes back to the same words
     def read(word: str) -> str:
         return index.read(word) or word
 
