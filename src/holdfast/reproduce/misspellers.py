@@ -3,7 +3,8 @@
 Plain fine-tuning, and the same with misspellings undone: of words that nobody knows, or (0.1, 0.3)
 of known words, too, if that share of all words is expected to be slips. DeepWordBug has four slips
 for a word; of sixteen, which the other attacker has, one is left more often. No word is
-exchanged for another, so that two rows differ in their spelling alone.
+exchanged for another, so that two rows differ in their spelling alone; all but the last, a recipe
+of `strongest` that hides slips that are read as other words.
 """
 
 from types import MappingProxyType
@@ -13,14 +14,17 @@ from holdfast.reproduce.cell import Cell, Measure, name_of
 from holdfast.reproduce.composition import row_places
 from holdfast.reproduce.recipe import Choice, Reproduction
 from holdfast.reproduce.setting import Setting
-from holdfast.reproduce.strongest import CANDIDATES, TASKS, train
+from holdfast.reproduce.strongest import CANDIDATES, TASKS, has_lexicon, train
 from holdfast.reproduce.table import Place
 
 ATTACKS = MappingProxyType(
     {"misspelt": "deepwordbug", "misspelt, further": "deepwordbug_further"},
 )
 """Column to the attack: four slips for a word, and sixteen."""
-ROWS = ("Plain", "Plain spelt", "Plain spelt 0.1", "Plain spelt 0.3")
+SPELT = ("Plain", "Plain spelt", "Plain spelt 0.1", "Plain spelt 0.3")
+"""Rows that differ in their spelling."""
+HIDES = "Plain spelt 0.1 wide canonical groups 0.15 slips gives way 0.7"
+ROWS = (*SPELT, HIDES)
 SHORT = ("Plain", "Plain spelt 0.1")
 
 
@@ -36,9 +40,14 @@ def cells(setting: Setting) -> list[Cell]:
             seed,
         )
         for task in setting.tasks(tuple(TASKS), ("sst2",))
-        for row in setting.rows(ROWS, SHORT)
+        for row in setting.rows(_rows(setting), SHORT)
         for seed in setting.seeds_or(3)
     ]
+
+
+def _rows(setting: Setting) -> tuple[str, ...]:
+    """Return the rows that there are files for."""
+    return tuple(row for row in ROWS if has_lexicon(setting, CANDIDATES[row]))
 
 
 def places(setting: Setting) -> list[Place]:
@@ -46,7 +55,7 @@ def places(setting: Setting) -> list[Place]:
     return [
         place
         for task, title in TASKS.items()
-        for row in ROWS
+        for row in _rows(setting)
         for place in row_places(row, task, table=title, attacks=ATTACKS)
     ]
 

@@ -39,6 +39,7 @@ from holdfast.train.narration import (
     tell_examples,
     tell_objective,
     tell_resume,
+    tell_slow_wording,
     tell_wording,
 )
 from holdfast.train.parts import EncodedParts, encode_parts
@@ -127,6 +128,7 @@ def _encode(
 ) -> tuple[EncodedParts, Wording]:
     """Word the examples, tokenise them, find the substitutes of their words."""
     tokenizer = classifier.tokenizer
+    tell_slow_wording(config)
     wording = wording_of(examples, config, lexicons.canonical, tokenizer.get_vocab())
     worded = reworded(examples, wording)
     parts = encode_parts(worded, tokenizer, config, lexicons.substitutes)

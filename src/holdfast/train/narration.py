@@ -83,6 +83,12 @@ def tell_objective(config: TrainConfig, parts: EncodedParts, wording: Wording) -
     _log.info("kept: the checkpoint with the best validation %s", config.selected_by)
 
 
+def tell_slow_wording(config: TrainConfig) -> None:
+    """Say what is done first, where that takes long enough to wonder."""
+    if config.canonical is not None and config.canonical.slips:
+        _log.info("slips: adding up what those of the frequent words are read as (up to a minute)")
+
+
 def tell_spelling(examples: RunExamples, wording: Wording) -> None:
     """Say how many words are taken for misspelt, and warn where it must be too many."""
     if wording.canonical is None or wording.canonical.spelling is None or not examples.validation:
