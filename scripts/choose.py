@@ -2,11 +2,12 @@
 
     python scripts/choose.py --runs runs --model all-MiniLM-L6-v2 --seeds 0,1,2
 
-Prints for each task an order for campaign.py: plain fine-tuning and two candidates among those that
-lose at most a point on clean development examples. One keeps most under the worst of the attacks
-that exchange words, the other under the worst of all, misspellings too; means over seeds. Of two
-that keep as much the one with the higher clean accuracy is taken. Numbers on other examples than
-plain fine-tuning's compare with none of its own: they are left out, and stderr says so.
+Prints for each search an order for campaign.py: plain fine-tuning and two candidates among those
+that lose at most a point on clean development examples. One keeps most under the worst of the
+attacks that exchange words, the other under the worst of all, misspellings too; means over seeds.
+Of two that keep as much the one with the higher clean accuracy is taken. Numbers on other examples
+than plain fine-tuning's, or under another build of an attacker, compare with none of its own: they
+are left out, and stderr says so.
 """
 
 import argparse
@@ -17,12 +18,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from statistics import mean
 
+from studies import STUDIES
+
 from holdfast.record import RunRecord, find_records
-from holdfast.reproduce.strongest import TASKS
 
 WORDS = ("pwws_rift", "genetic_jia", "pwws_ren")
 ALL = (*WORDS, "deepwordbug")
 PLAIN, LOSS = "Plain", 0.01
+Met = tuple[str, str]
+"""Checksums of the examples and of the attack with its files."""
 
 
 def accuracies(records: list[RunRecord]) -> dict[str, dict[str, float]]:
@@ -31,16 +35,20 @@ def accuracies(records: list[RunRecord]) -> dict[str, dict[str, float]]:
     Only what was measured on the examples that `PLAIN` was measured on, under the same attack.
     """
     found: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
-    seen: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+    seen: dict[str, dict[str, set[Met]]] = defaultdict(lambda: defaultdict(set))
     for record in records:
         wanted = "accuracy" if record.attack is None else "accuracy_under_attack"
         metric = record.metric(wanted) if record.kind == "evaluation" else None
         if metric is not None and metric.value is not None:
             found[record.model][record.attack or "clean"].append(metric.value)
-            seen[record.model][record.attack or "clean"].add(record.checksums.get("data", ""))
+            met = record.checksums.get("data", ""), record.checksums.get("attack", "")
+            seen[record.model][record.attack or "clean"].add(met)
     for model, attacks in elsewhere(seen).items():
         on = ", ".join(attacks)
-        print(f"left out: {model} saw other examples than {PLAIN} ({on})", file=sys.stderr)
+        print(
+            f"left out: {model} met other examples, or another attacker, than {PLAIN} ({on})",
+            file=sys.stderr,
+        )
         for attack in attacks:
             del found[model][attack]
     return {
@@ -49,14 +57,14 @@ def accuracies(records: list[RunRecord]) -> dict[str, dict[str, float]]:
     }
 
 
-def elsewhere(seen: Mapping[str, Mapping[str, set[str]]]) -> dict[str, list[str]]:
-    """Return model to the attacks that it was under with other examples than `PLAIN`.
+def elsewhere(seen: Mapping[str, Mapping[str, set[Met]]]) -> dict[str, list[str]]:
+    """Return model to the attacks that it met on other examples, or in another form, than `PLAIN`.
 
-    `seen` has the checksums of the examples, by model and attack.
+    `seen` has what it met, by model and attack.
     """
     own = seen.get(PLAIN, {})
     found = {
-        model: [attack for attack, data in attacks.items() if data != own.get(attack, data)]
+        model: [attack for attack, met in attacks.items() if met != own.get(attack, met)]
         for model, attacks in seen.items()
     }
     return {model: attacks for model, attacks in found.items() if attacks}
@@ -84,14 +92,15 @@ def main() -> None:
     parser.add_argument("--model", required=True)
     parser.add_argument("--seeds", default="0,1,2")
     options = parser.parse_args()
-    for task in TASKS:
-        folder = options.runs / options.model / f"search-{task}" / "records"
+    for study in (study for study in STUDIES.values() if study.development):
+        folder = options.runs / options.model / study.name / "records"
         if folder.is_dir():
             read = find_records([folder])
             for problem in read.problems:
                 print(f"left out: {problem}", file=sys.stderr)
             found = accuracies([record for _, record in read.records])
             rows = dict.fromkeys((PLAIN, choose(found, WORDS), choose(found, ALL)))
+            (task,) = study.tasks
             order = f"{options.model}:strongest-{task}:{options.seeds}:{','.join(rows)}"
             print(shlex.quote(order))
 

@@ -12,8 +12,8 @@ from scipy.stats import norm
 from scipy.stats import t as student
 
 from holdfast.evaluate.comparing import Finding
-from holdfast.reproduce.joined import added, independent, trained_task
-from holdfast.statistics import Comparison, Interval, holm
+from holdfast.reproduce.joined import added, trained_task
+from holdfast.statistics import Comparison, Interval, holm, independent
 
 Cell = tuple[str, str]
 """A row of a table, and a column of it."""

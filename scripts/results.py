@@ -12,7 +12,7 @@ side by side, `one|faster` those of which each model has its best.
 import argparse
 import dataclasses
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -68,9 +68,10 @@ def pack(runs: Path, commit: str, studies: list[str]) -> None:
             found = find_records([folder])
             assert not found.problems, found.problems
             file = file_of(name, model)
+            fresh = [told(record, commit) for _, record in found.records]
             before = read_collection(file) if file.is_file() else ()
-            kept = {subject(record): record for record in before}
-            for record in (told(record, commit) for _, record in found.records):
+            kept = {subject(record): record for record in not_retrained(before, fresh)}
+            for record in fresh:
                 kept[subject(record)] = newer(kept.get(subject(record)), record)
             written = write_collection([kept[key] for key in sorted(kept)], file)
             print(name, model, f"{len(kept)} records, {written.stat().st_size} bytes")
@@ -81,20 +82,53 @@ def subject(record: RunRecord) -> tuple[str, str, str, str, str]:
     return record.model, str(record.seed), record.task, record.kind, record.attack or ""
 
 
+def not_retrained(before: Iterable[RunRecord], fresh: list[RunRecord]) -> list[RunRecord]:
+    """Return the records of before, but for those of a model that was trained anew since.
+
+    What was measured of the one must not stand beside what was measured of the other.
+    """
+    known = list(before)
+    old, new = trainings(known), trainings(fresh)
+    again = {of for of in old.keys() & new.keys() if old[of] != new[of]}
+    return [record for record in known if training_of(record) not in again]
+
+
+def training_of(record: RunRecord) -> tuple[str, str, str]:
+    """Return which training a record is of: its model, its seed and what it was trained on."""
+    return record.model, str(record.seed), trained_task(record.task)
+
+
+def trainings(records: Iterable[RunRecord]) -> dict[tuple[str, str, str], RunRecord]:
+    """Return the records of trainings, but for the commit, which does not make two of one."""
+    return {
+        training_of(record): at_commit(record, "")
+        for record in records
+        if record.kind == "training"
+    }
+
+
 def newer(before: RunRecord | None, record: RunRecord) -> RunRecord:
-    """Return the later of two records of one thing, unless only the earlier was timed alone."""
-    if before is not None and ALONE in before.notes and ALONE not in record.notes:
-        return before
-    return record
+    """Return the later of two records of one thing, unless only the earlier was timed alone.
+
+    One that was packed before stays what it was, with the commit that it was packed with.
+    """
+    if before is None or at_commit(before, "") == at_commit(record, ""):
+        return before or record
+    return before if ALONE in before.notes and ALONE not in record.notes else record
+
+
+def at_commit(record: RunRecord, commit: str) -> RunRecord:
+    """Return a record as made by the code of a commit."""
+    return dataclasses.replace(record, environment={**record.environment, "commit": commit})
 
 
 def told(record: RunRecord, commit: str) -> RunRecord:
     """Return a record as it is published: with the commit, without what is no measurement."""
-    environment = {**record.environment, "commit": commit}
+    record = at_commit(record, record.environment.get("commit") or commit)
     alone = ALONE in record.notes
     metrics = tuple(m for m in record.metrics if alone or m.name != "latency_ms")
     notes = record.notes if len(metrics) == len(record.metrics) else (*record.notes, BESIDE)
-    return dataclasses.replace(record, environment=environment, metrics=metrics, notes=notes)
+    return dataclasses.replace(record, metrics=metrics, notes=notes, outcomes=None)
 
 
 def unpack(file: Path, folder: Path) -> None:
@@ -288,7 +322,9 @@ def main() -> None:
     commands = parser.add_subparsers(dest="command", required=True)
     packing = commands.add_parser("pack")
     packing.add_argument("runs", type=Path)
-    packing.add_argument("--commit", required=True, help="of the code that ran")
+    packing.add_argument(
+        "--commit", required=True, help="of the code that ran, for records that do not say it"
+    )
     packing.add_argument("--studies", nargs="+", default=list(STUDIES), choices=list(STUDIES))
     unpacking = commands.add_parser("unpack")
     unpacking.add_argument("file", type=Path)

@@ -296,6 +296,8 @@ def test_notes_are_told_once_and_as_text() -> None:
     )
     assert card.splitlines().count(line) == 1
     assert "<script>" not in card
+    warned = model_card_section([dataclasses.replace(CLEAN, notes=("Warning: it leaks.",))])
+    assert "> **Warning:** it leaks." in warned
 
 
 def test_names_that_are_odd_break_neither_table_nor_yaml() -> None:

@@ -2,16 +2,27 @@
 
 from pathlib import Path
 
+import pytest
 import report_records as made
 
 from holdfast.record import Found, RunRecord
 from holdfast.report import report
+from holdfast.report.cells import Cells
 from holdfast.report.content import Figure
+from holdfast.report.levels import Bars, _bars
 
 
-def rows(model: str, task: str, right: int, level: str = "word") -> RunRecord:
-    share = made.share("accuracy", "1" * right + "0" * (100 - right), level, 0.5)
-    return made.record(model, f"advglue/{task}", 0, metrics=(share,))
+def rows(model: str, task: str, right: int, level: str = "word", seed: int = 0) -> RunRecord:
+    marks = "1" * right + "0" * (100 - right)
+    share = made.share("accuracy", marks, level, 0.5)
+    known = {f"accuracy/{level}": marks}
+    return made.record(model, f"advglue/{task}", seed, metrics=(share,), marks=known)
+
+
+def bars_of(*records: RunRecord) -> Bars:
+    """The bars of all tasks together."""
+    cells = Cells.of(records)
+    return _bars(cells, [column for column in cells.columns if column.group])
 
 
 def figures(*records: RunRecord) -> dict[str, Figure]:
@@ -55,3 +66,22 @@ def test_a_task_may_be_lacking_at_one_level_alone() -> None:
     cells = {row.head.text: [cell.text for cell in row.cells] for row in whole.numbers.rows}
     assert (cells["A"], cells["B"]) == (["50.0", "30.0"], ["50.0", ""])
     assert whole.note.endswith(": B.")
+
+
+def test_a_bar_reaches_as_far_as_its_trainings_lie_apart() -> None:
+    """Of one training the rows are all that is left to chance; two that differ leave more."""
+
+    def reach(*shares: int) -> float:
+        of_seeds = [rows("A", "sst2", right, seed=seed) for seed, right in enumerate(shares)]
+        bar = bars_of(*of_seeds)["A", "word"]
+        assert bar.value == pytest.approx(sum(shares) / len(shares) / 100)
+        return bar.high - bar.low
+
+    assert reach(50) == pytest.approx(0.19, abs=0.01)  # Wilson's, of 100 rows
+    assert reach(20, 80) > 2 * reach(50)
+
+
+def test_tasks_that_are_taken_together_leave_less_open_than_each() -> None:
+    one, both = (bars_of(*BOTH[:n])["A", "word"] for n in (1, 2))
+    assert both.value == pytest.approx(0.5)
+    assert both.high - both.low < one.high - one.low

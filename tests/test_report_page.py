@@ -14,10 +14,11 @@ from report_html import Page
 from holdfast.record import Found, find_records
 from holdfast.report import Report, report
 from holdfast.report.changed_text import LONGEST, changed_text
-from holdfast.report.content import Content, Gallery, Piece
-from holdfast.report.markdown import text_of
+from holdfast.report.content import Cell, Content, Figure, Gallery, Piece, Table
+from holdfast.report.markdown import file_name, text_of
 from holdfast.report.page import TEMPLATES
-from holdfast.report.sketch import shown_name, sketch, style_of
+from holdfast.report.sketch import Sketch, shown_name, sketch, style_of
+from holdfast.report.sweeps import without
 
 LABELS = ("aria-labelledby", "aria-describedby")
 SECTIONS = [
@@ -325,3 +326,20 @@ def test_a_page_of_many_texts_stays_small(tmp_path: Path) -> None:
         tuple((tmp_path / "a.json", replace(attack, model=f"{n}")) for n in range(20)), ()
     )
     assert len(report(given).html().encode()) < 2_000_000
+
+
+def test_a_setting_that_came_later_does_not_make_two_configurations_of_one() -> None:
+    """A record of before says nothing of it; one of after says that there is none."""
+    plain = {"canonical": {"rounds": 2}, "anchor": None}
+    later = {"canonical": {"rounds": 2, "frequent": None}}
+    assert without(plain) == without(later)
+    assert without(plain) != without({"canonical": {"rounds": 1}})
+
+
+def figure(name: str) -> Figure:
+    return Figure(name, Sketch("", "", ""), Table("", (Cell(""),), ()), "")
+
+
+def test_figures_of_other_scripts_have_files_of_their_own() -> None:
+    names = {file_name(figure(name)) for name in ("levels-评论", "levels-新闻", "../x")}
+    assert names == {"levels-评论", "levels-新闻", "x"}

@@ -10,10 +10,11 @@ from holdfast.errors import InputError
 from holdfast.objectives import Rift
 from holdfast.reproduce import REPRODUCTIONS, Cell, Measure, Setting, Shape, Shard
 from holdfast.reproduce.budget import FULL, SMALL, TINY, find_budget
-from holdfast.reproduce.cell import name_of
+from holdfast.reproduce.cell import _told, name_of
 from holdfast.reproduce.imbert import quarters
 from holdfast.reproduce.misspellers import HIDES, SPELT
 from holdfast.reproduce.shard import alone
+from holdfast.text import Canonical
 
 BASE = Setting("bert-base-uncased", Path("out"), data=Path("data"))
 ALL = pytest.mark.parametrize("recipe", REPRODUCTIONS.values(), ids=list(REPRODUCTIONS))
@@ -34,6 +35,14 @@ def test_every_place_of_a_run_row_has_a_cell_and_every_cell_a_place(recipe, budg
     assert rows <= {source.row for source in sources}
     if budget is FULL:
         assert {source.row for source in sources} <= rows
+
+
+def test_a_setting_of_canonical_text_that_comes_later_leaves_cells_what_they_were():
+    """Else an upgrade would train anew what is done: only what is not as usual names a cell."""
+    assert _told(Canonical(rounds=1, spelling=True)) == {"rounds": 1, "spelling": True}
+    assert (_told(Canonical()), _told(None)) == ({}, None)
+    cells = REPRODUCTIONS["misspellers"].cells(setting(budget=FULL))
+    assert len({cell.id for cell in cells}) == len(cells)
 
 
 @ALL

@@ -227,6 +227,21 @@ def test_the_genetic_search_can_be_given_fewer_examples_than_the_others(place, t
         assert run_again(folder / f"{name}.json", wanted(place, output=tmp_path)).holds
 
 
+def test_another_training_of_the_same_row_and_seed_is_run_again_in_the_same_place(
+    place, tmp_path, no_page
+):
+    """Two tables may call their own trainings the same."""
+    one = dataclasses.replace(SST2, cells=lambda at: SST2.cells(at)[:1])
+    reproduce(one, setting(place, output=tmp_path / "one"))
+    (file,) = (tmp_path / "one" / "records").glob("*/0/sst2/pwws_*-0.json")
+    again = wanted(place, output=tmp_path / "again")
+    assert run_again(file, again).holds
+    record = read_record(file)
+    longer = dataclasses.replace(record, training={**record.training, "seed": 5})
+    run_again(write_record(longer, tmp_path / "longer.json"), again)
+    assert len(list((tmp_path / "again").rglob("pwws_*-0.json"))) == 2
+
+
 def test_the_genetic_search_can_be_left_out(place, tmp_path, no_page):
     none = dataclasses.replace(TINY, genetic_examples=0)
     one = dataclasses.replace(RIFT, cells=lambda at: RIFT.cells(at)[:1])

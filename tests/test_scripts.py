@@ -3,13 +3,21 @@
 import argparse
 import dataclasses
 import json
+import shutil
 import sys
 from pathlib import Path
 
 import pytest
 
 from holdfast.data import Example
-from holdfast.record import Metric, RunRecord, read_collection, read_record, write_collection
+from holdfast.record import (
+    Metric,
+    RunRecord,
+    read_collection,
+    read_record,
+    write_collection,
+    write_record,
+)
 from holdfast.reproduce import Setting
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -136,7 +144,13 @@ def test_the_best_under_its_worst_attack_within_a_point_is_chosen():
 
 
 def evaluated(
-    model: str, attack: str | None, value: float, *, name: str = "", data: str = ""
+    model: str,
+    attack: str | None,
+    value: float,
+    *,
+    name: str = "",
+    data: str = "",
+    files: str = "",
 ) -> RunRecord:
     name = name or ("accuracy_under_attack" if attack else "accuracy")
     return RunRecord(
@@ -147,7 +161,7 @@ def evaluated(
         config={},
         attack=attack,
         metrics=(Metric(name, value),),
-        checksums={"data": data} if data else {},
+        checksums={name: value for name, value in (("data", data), ("attack", files)) if value},
     )
 
 
@@ -175,13 +189,16 @@ def test_what_was_measured_on_other_examples_is_left_out_and_told(capsys):
         evaluated("partly", "pwws_ren", 0.7, data="b"),
         evaluated("mixed", "pwws_ren", 0.8, data="a"),
         evaluated("mixed", "pwws_ren", 0.8, data="b"),
+        evaluated("elsewhere", None, 0.9, data="a"),
+        evaluated("elsewhere", "pwws_ren", 0.9, data="a", files="other"),
     ]
     found = accuracies(records)
     assert found["same"] == {"clean": 0.6, "pwws_ren": 0.6}
     assert (found["partly"], found["mixed"]) == ({"clean": 0.7}, {})
+    assert found["elsewhere"] == {"clean": 0.9}
     assert capsys.readouterr().err.splitlines() == [
-        "left out: partly saw other examples than Plain (pwws_ren)",
-        "left out: mixed saw other examples than Plain (pwws_ren)",
+        f"left out: {model} met other examples, or another attacker, than Plain (pwws_ren)"
+        for model in ("partly", "mixed", "elsewhere")
     ]
 
 
@@ -193,7 +210,7 @@ def test_of_candidates_on_several_draws_those_on_plains_are_chosen_from(capsys):
     records = [record for record in read_collection(file) if record.kind == "evaluation"]
     draws = {(r.model, r.attack): r.checksums["data"] for r in records}
     chosen = choose(accuracies(records), WORDS)
-    assert "left out: Plain spelt saw other examples" in capsys.readouterr().err
+    assert "left out: Plain spelt met other examples" in capsys.readouterr().err
     for attack in (None, *WORDS):
         assert draws[chosen, attack] == draws[PLAIN, attack]
 
@@ -236,3 +253,42 @@ def test_beside_others_a_model_of_a_faster_study_says_so(tmp_path, monkeypatch):
         for studies in ("imbert-sst2-x4", "imbert-sst2+imbert-sst2-x4")
     )
     assert (alone, both) == (["BERT"], ["BERT", "BERT x4"])
+
+
+def packed(tmp_path, monkeypatch, *records: RunRecord, commit: str = "now") -> dict[str, RunRecord]:
+    """Pack records as a campaign left them; return what stands in the file then, by attack."""
+    import results
+
+    monkeypatch.setattr(results, "RESULTS", tmp_path / "results")
+    folder = tmp_path / "runs" / "e5-small" / "search-sst2" / "records"
+    for at, record in enumerate(records):
+        write_record(record, folder / f"{at}.json")
+    results.pack(tmp_path / "runs", commit, ["search-sst2"])
+    shutil.rmtree(tmp_path / "runs")
+    found = read_collection(results.file_of("search-sst2", "e5-small"))
+    return {record.attack or record.kind: record for record in found}
+
+
+def trained(loss: float) -> RunRecord:
+    return dataclasses.replace(
+        evaluated("Plain", None, loss, name="loss"), kind="training", environment={}
+    )
+
+
+def test_what_was_packed_keeps_its_commit(tmp_path, monkeypatch):
+    known = {"commit": "then"}
+    attacked = dataclasses.replace(evaluated("Plain", "pwws_ren", 0.4), environment=known)
+    for commit in ("now", "later"):
+        found = packed(tmp_path, monkeypatch, trained(0.3), attacked, commit=commit)
+        commits = {name: record.environment["commit"] for name, record in found.items()}
+        assert commits == {"training": "now", "pwws_ren": "then"}
+
+
+def test_what_was_measured_of_a_model_goes_when_another_takes_its_place(tmp_path, monkeypatch):
+    before = evaluated("Plain", "pwws_ren", 0.4), evaluated("Plain", "pwws_rift", 0.2)
+    other_seed = dataclasses.replace(before[0], seed=1, attack="textfooler")
+    assert len(packed(tmp_path, monkeypatch, trained(0.3), *before, other_seed)) == 4
+    same = packed(tmp_path, monkeypatch, trained(0.3), evaluated("Plain", "pwws_ren", 0.5))
+    assert set(same) == {"training", "pwws_ren", "pwws_rift", "textfooler"}
+    anew = packed(tmp_path, monkeypatch, trained(0.1), evaluated("Plain", "pwws_ren", 0.6))
+    assert set(anew) == {"training", "pwws_ren", "textfooler"}

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from holdfast.errors import InputError
 from holdfast.record.codec import encode
+from holdfast.record.files import write_atomically
 from holdfast.record.run_record import FORMAT, RunRecord
 
 SUFFIX = ".records.jsonl.gz"
@@ -23,7 +24,7 @@ def write_collection(records: Iterable[RunRecord], path: Path) -> Path:
     kept = [dataclasses.replace(record, outcomes=None) for record in records]
     lines = [json.dumps({"record": FORMAT, **encode(record)}) for record in kept]
     content = "".join(line + "\n" for line in lines).encode()
-    path.write_bytes(gzip.compress(content, mtime=0))
+    write_atomically(path, gzip.compress(content, mtime=0))
     return path
 
 

@@ -11,7 +11,7 @@ from holdfast.errors import InputError
 from holdfast.record.attacks import named_apart, settings_in, with_settings
 from holdfast.record.definitions import METRICS
 from holdfast.record.pooling import data_of, pool, training_of
-from holdfast.record.run_record import Metric, RunRecord
+from holdfast.record.run_record import WARNING, Metric, RunRecord
 
 _BEFORE = ("accuracy", "f1", "glue")
 """Measures of the texts as they are, wherever they stand."""
@@ -162,7 +162,9 @@ def _warnings(rows: Sequence[_Measured], records: Sequence[RunRecord]) -> Iterat
     if rows and max(row.seeds for row in rows) == 1:
         yield "**Note:** of one training seed no spread over seeds can be given."
     notes = dict.fromkeys(note for record in records for note in record.notes)
-    yield from (f"**Note:** {_escape(note)}" for note in notes)
+    for note in notes:
+        said = note.removeprefix(WARNING)
+        yield f"**{'Note' if said == note else 'Warning'}:** {_escape(said)}"
 
 
 def _provenance(records: Sequence[RunRecord]) -> str:

@@ -11,9 +11,9 @@ from holdfast.report.cells import Cells
 from holdfast.report.columns import part_order
 from holdfast.report.content import Block, Cell, Figure, Row, Section, Table
 from holdfast.report.numbers import NO_BETTER, interval, joined, percent
-from holdfast.report.scores import ADVGLUE, Column
+from holdfast.report.scores import ADVGLUE, Column, Score
 from holdfast.report.sketch import INK, shown_name, sketch, style_of
-from holdfast.statistics import wilson
+from holdfast.statistics import Interval, independent, wilson
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,7 +25,7 @@ HATCHES = ("", "//", "\\\\", "||", "--", "xx")
 
 @dataclass(frozen=True)
 class Bar:
-    """The share of one model on the rows of one level, with the interval of as many rows."""
+    """The share of one model on the rows of one level, with its interval."""
 
     value: float
     low: float
@@ -63,16 +63,15 @@ def levels(cells: Cells, hues: Mapping[str, int]) -> Section | None:
 
 
 def _bars(cells: Cells, columns: Sequence[Column]) -> dict[tuple[str, str], Bar]:
-    """Pool the rows of the tasks; of several trainings the mean, with the interval of one.
+    """Pool the rows of the tasks; of several trainings the mean.
 
     A model that lacks a task has no bar: beside the others it would stand on easier or harder rows.
     """
-    found: dict[tuple[str, str], list[tuple[float, int, float | None]]] = defaultdict(list)
+    found: dict[tuple[str, str], list[Score]] = defaultdict(list)
     for column in columns:
         for model, score in cells.scores(column).items():
             if score.examples:
-                part = (score.value, score.examples, score.majority)
-                found[model, column.group].append(part)
+                found[model, column.group].append(score)
     tasks = Counter(column.group for column in columns)
     return {
         (model, level): _pooled(parts)
@@ -90,12 +89,24 @@ def _left_out(cells: Cells, columns: Sequence[Column], bars: Bars) -> list[str]:
     ]
 
 
-def _pooled(parts: Sequence[tuple[float, int, float | None]]) -> Bar:
-    rows = sum(count for _, count, _ in parts)
-    value = sum(share * count for share, count, _ in parts) / rows
-    known = [(m, count) for _, count, m in parts if m is not None]
-    majority = sum(m * count for m, count in known) / rows if len(known) == len(parts) else None
-    return Bar(value, *wilson(round(value * rows), rows), majority, rows)
+def _pooled(parts: Sequence[Score]) -> Bar:
+    """Take tasks together by their rows; each has models of its own."""
+    counts = [part.examples or 0 for part in parts]
+    rows = sum(counts)
+    found = independent([*map(_interval, parts)], counts).within(0, 1)
+    known = [part.majority for part in parts if part.majority is not None]
+    whole = len(known) == len(parts)
+    majority = sum(m * n for m, n in zip(known, counts, strict=True)) / rows if whole else None
+    return Bar(found.value, found.low, found.high, majority, rows)
+
+
+def _interval(part: Score) -> Interval:
+    """Return what the records give; without marks, what so many rows of one training leave open."""
+    low, high = part.low, part.high
+    if low is None or high is None:
+        rows = part.examples or 0
+        low, high = wilson(round(part.value * rows), rows)
+    return Interval(part.value, low, high)
 
 
 def _figure(
@@ -110,7 +121,7 @@ def _figure(
     height = 0.6 + 0.22 * len(shown) * (len(drawn) + 1)
     panel = partial(_panel, bars=bars, models=drawn, levels=shown, hues=hues)
     drawing = sketch(title, description, panel, height)
-    note = "Intervals are Wilson's for the rows of one training."
+    note = "Intervals are of the mean over trainings; without marks, of the rows of one."
     if len(drawn) < len(present):
         note += f" Drawn are the first {len(drawn)} of {len(present)} models."
     if left_out:

@@ -38,7 +38,7 @@ def markdown(content: Content) -> str:
 
 def file_name(figure: Figure) -> str:
     """Return what the file of a figure is called; nothing in it leads to another folder."""
-    return re.sub(r"[^A-Za-z0-9_-]+", "-", figure.name).strip("-") or "figure"
+    return re.sub(r"[^\w-]+", "-", figure.name).strip("-") or "figure"
 
 
 def text_of(text: str) -> str:

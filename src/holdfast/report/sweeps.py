@@ -131,9 +131,18 @@ def _value(value: Any) -> float | str:
 
 
 def without(config: Json, path: Sequence[str] = ()) -> str:
-    """Return a configuration as JSON, less one setting and what every training has of its own."""
-    plain = {key: value for key, value in config.items() if key not in _IDENTITY}
+    """Return a configuration as JSON, less one setting and what every training has of its own.
+
+    What is null is left out, too: a record of before a setting came does not have it.
+    """
+    plain = {key: value for key, value in _told(config).items() if key not in _IDENTITY}
     return json.dumps(_less(plain, path), sort_keys=True, default=str)
+
+
+def _told(config: Any) -> Any:
+    if not isinstance(config, Mapping):
+        return config
+    return {key: _told(value) for key, value in config.items() if value is not None}
 
 
 def _less(config: Any, path: Sequence[str]) -> Any:

@@ -141,7 +141,7 @@ def _evaluated(record: RunRecord, wanted: Wanted) -> RunRecord:
     model = _folder(record, wanted) / "model"
     checkpoint = dataclasses.replace(cell.checkpoint, folder=model)
     # the accuracy without an attack is measured beside each, on as many examples
-    out = wanted.output / "again" / "records" / f"{suite.examples or 'all'} examples"
+    out = _folder(record, wanted) / "records" / f"{suite.examples or 'all'} examples"
     found = evaluate(checkpoint, suite, out)
     same = [r for r in found if (r.task, r.attack) == (record.task, record.attack)]
     if not same:

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from holdfast.errors import InputError
 from holdfast.record import encode
+from holdfast.text import Canonical
 from holdfast.train import TrainConfig
 
 Sample = Literal["published", "test", "covered", "textfooler"]
@@ -94,7 +95,14 @@ class Cell:
             what = self.measure.written()
         else:
             what = encode(dataclasses.replace(self.train, output=Path()))
+            what["canonical"] = _told(self.train.canonical)
         return hashlib.sha256(json.dumps(what).encode()).hexdigest()[:8]
+
+
+def _told(canonical: Canonical | None) -> dict[str, Any] | None:
+    """Return the settings that are not as usual: with one that comes later, cells are the same."""
+    usual, own = encode(Canonical()), encode(canonical)
+    return own and {name: value for name, value in own.items() if value != usual[name]}
 
 
 @dataclass(frozen=True)

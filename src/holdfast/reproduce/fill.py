@@ -15,9 +15,9 @@ from holdfast.record.attacks import settings_apart, with_settings
 from holdfast.record.pooling import data_of, marks_of
 from holdfast.record.run_record import no_better_than_majority
 from holdfast.reproduce.cell import Cell
-from holdfast.reproduce.joined import added, independent, joined, trained_for
+from holdfast.reproduce.joined import added, joined, trained_for
 from holdfast.reproduce.table import Place, Source
-from holdfast.statistics import Interval, bootstrap_mean
+from holdfast.statistics import Interval, bootstrap_mean, independent
 
 SCALES = {"%": 100.0, "M": 1e-6}
 """Unit to what a record's number is multiplied by."""

@@ -5,7 +5,6 @@ all of them. Their marks are therefore joined, and seeds drawn for all together;
 marks, what each leaves open adds up. Numbers of different trainings are independent.
 """
 
-import math
 from collections.abc import Mapping, Sequence
 
 from holdfast.reproduce.table import Source
@@ -58,12 +57,3 @@ def added(parts: Sequence[Interval], shares: Sequence[float]) -> Interval:
         for end in ("value", "low", "high")
     ]
     return Interval(*(end / sum(shares) for end in ends))
-
-
-def independent(parts: Sequence[Interval], shares: Sequence[float]) -> Interval:
-    """Return the interval of a mean of independent parts: their reaches add up in squares."""
-    pairs = list(zip([share / sum(shares) for share in shares], parts, strict=True))
-    middle = sum(share * part.value for share, part in pairs)
-    below = math.hypot(*(share * (part.value - part.low) for share, part in pairs))
-    above = math.hypot(*(share * (part.high - part.value) for share, part in pairs))
-    return Interval(middle, middle - below, middle + above)

@@ -9,6 +9,7 @@ from holdfast.statistics.bootstrap import (
 from holdfast.statistics.comparison import Comparison
 from holdfast.statistics.comparisons import compare, compare_all
 from holdfast.statistics.holm import holm
+from holdfast.statistics.independent import independent
 from holdfast.statistics.interval import Interval
 from holdfast.statistics.mcnemar import mcnemar
 from holdfast.statistics.wilson import wilson
@@ -22,6 +23,7 @@ __all__ = [
     "compare",
     "compare_all",
     "holm",
+    "independent",
     "mcnemar",
     "paired_bootstrap",
     "wilson",
