@@ -101,6 +101,37 @@ def test_a_finished_record_keeps_its_numbers_whatever_is_known_of_leaks(
     assert last.notes == (*first.notes, leak)
 
 
+def test_outcomes_that_do_not_hold_are_attacked_again(folder: Path, tmp_path: Path, capsys) -> None:
+    output = tmp_path / "found.jsonl"
+    extra = ["--file", str(folder / "data.jsonl"), "--output", str(output)]
+    assert call(capsys, folder, *extra)[0] == 0
+    before = output.read_bytes()
+    header, first, *rest = output.read_text().splitlines()
+    wrong = json.loads(first) | {"words": 99}
+    output.write_text("\n".join([header, json.dumps(wrong), *rest]) + "\n")
+    code, _, err = call(capsys, folder, *extra)
+    assert code == 1
+    assert f"They were moved to {tmp_path / 'found.refused'}" in " ".join(err.split())
+    assert call(capsys, folder, *extra)[0] == 0
+    assert output.read_bytes() == before
+
+
+def test_a_training_file_of_somebody_else_is_no_obstacle(
+    folder: Path, tmp_path: Path, capsys, monkeypatch
+) -> None:
+    def refuses(file: Path) -> str:
+        raise PermissionError(13, "Permission denied", str(file))
+
+    run = tmp_path / "run"
+    shutil.copytree(folder, run)
+    record = run_json(0, "own")
+    record["config"]["data"] = {"file": str(run / "data.jsonl"), "texts": ["text"]}
+    (run / "run.json").write_text(json.dumps(record))
+    monkeypatch.setattr("holdfast.evaluate.leaks.checksum", refuses)
+    code, _, err = call(capsys, run, "--file", str(run / "data.jsonl"))
+    assert code == 0, err
+
+
 def test_the_record_lies_beside_the_outcomes(folder: Path, tmp_path: Path, capsys) -> None:
     output = tmp_path / "found.jsonl"
     extra = ["--file", str(folder / "data.jsonl"), "--output", str(output)]

@@ -123,6 +123,15 @@ def test_a_reader_that_left_is_no_error() -> None:
     assert (done.returncode, done.stderr) == (0, b"")
 
 
+def test_a_command_whose_complaints_nobody_reads_has_failed_all_the_same() -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = [sys.executable, "-m", "holdfast.cli", "train", "--no-such-flag"]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=writing, check=False)
+    os.close(writing)
+    assert (done.returncode != 0, done.stdout) == (True, b"")
+
+
 def test_tasks_lists_columns_labels_and_splits(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["tasks", "--json"]) == 0
     tasks = json.loads(capsys.readouterr().out)

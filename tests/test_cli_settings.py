@@ -9,7 +9,7 @@ import pytest
 
 from holdfast.cli import main
 from holdfast.commands.layout import to_tree
-from holdfast.commands.recipes import find_recipe, write_recipe
+from holdfast.commands.recipes import find_recipe, read_recipe, write_recipe
 from holdfast.commands.settings import Interface
 from holdfast.errors import InputError
 
@@ -260,6 +260,23 @@ def test_a_bad_recipe_is_one_sentence(text: str, words: list[str], tmp_path: Pat
 def test_a_recipe_that_is_not_text_is_refused(tmp_path: Path) -> None:
     (tmp_path / "bad.toml").write_bytes(b"\xff\xfe\x00")
     assert "not UTF-8" in refusal("--config", str(tmp_path / "bad.toml"))
+
+
+def test_a_recipe_may_begin_with_a_mark_of_its_byte_order(tmp_path: Path) -> None:
+    """Some editors write one."""
+    (tmp_path / "marked.toml").write_bytes(b"\xef\xbb\xbfrate = 0.5\n")
+    assert read_recipe(str(tmp_path / "marked.toml")) == {"rate": 0.5}
+
+
+def test_a_recipe_that_cannot_be_read_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuses(path: Path, **_: str) -> str:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    file = recipe(tmp_path, "rate = 0.5")
+    monkeypatch.setattr(Path, "read_text", refuses)
+    assert "cannot be read (Permission denied)" in refusal("--config", file)
 
 
 def test_a_recipe_is_found_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,7 @@ import pytest
 from train_tiny import write_checkpoint, write_csv
 
 from holdfast.cli import main
-from holdfast.commands.columns import find_label, find_texts
+from holdfast.commands.columns import find_label, find_texts, refuse_another_number
 from holdfast.errors import InputError
 from holdfast.record import read_record
 from holdfast.text import TextSettings
@@ -56,6 +56,37 @@ def test_another_column_than_the_trained_one_is_told(model, own, capsys):
     find_texts((), [model], own("review,label"))
     find_texts(("label",), [model], own("text,label"))  # as it was told to
     assert not capsys.readouterr().err
+    find_label(None, [model], own("review,label"))
+    said = " ".join(capsys.readouterr().err.split())
+    assert "not have what was trained on (verdict); read is its column label" in said
+    assert "with --label" in said
+    find_label("label", [model], own("review,label"))
+    assert not capsys.readouterr().err
+
+
+def test_single_texts_are_no_pairs_and_pairs_no_single_texts(model, tmp_path):
+    refuse_another_number(1, [model])
+    with pytest.raises(InputError, match=r"single texts \(review\) and is given pairs; name one"):
+        refuse_another_number(2, [model])
+    pairs = tmp_path / "pairs"
+    pairs.mkdir()
+    TextSettings(16, texts=("premise", "hypothesis")).save(pairs)
+    refuse_another_number(2, [pairs])
+    with pytest.raises(InputError, match=r"pairs \(premise, hypothesis\) and is given single"):
+        refuse_another_number(1, [pairs])
+    refuse_another_number(1, [tmp_path])  # nothing is known of it
+
+
+@pytest.mark.parametrize("command", [["attack", "--text", "fine"], ["attack", "--file"]])
+def test_an_attack_on_another_number_of_texts_is_refused(command, own, tmp_path, capsys):
+    model = tmp_path / "pairs"
+    write_checkpoint(model)
+    TextSettings(16, texts=("premise", "hypothesis"), label="verdict").save(model)
+    texts = ["--texts", "text"] if command[-1] == "--file" else []
+    file = [str(own("text,verdict"))] if texts else []
+    code = main([*command, *file, *texts, "--model", str(model), "--attack", "deepwordbug"])
+    assert code == 2
+    assert "was trained on pairs (premise, hypothesis)" in " ".join(capsys.readouterr().err.split())
 
 
 def test_what_is_named_counts(model, own):

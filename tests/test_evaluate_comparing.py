@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from holdfast.evaluate.comparing import findings, grouped, pooled, unmatched
+from holdfast.evaluate.comparing import findings, grouped, is_advglue, pooled, unmatched
 from holdfast.record import Metric, RunRecord
 
 GOOD, BAD = "1" * 60 + "0" * 40, "0" * 100
@@ -106,3 +106,11 @@ def test_attacks_with_other_settings_have_no_number_together() -> None:
     assert pooled(both, "accuracy_under_attack") is None
     assert pooled(both[:1], "accuracy_under_attack").value == 0.6
     assert pooled(both, "accuracy").value == 0.6
+
+
+def test_a_file_called_like_advglue_is_a_file() -> None:
+    """Its accuracy is shown as that of any other."""
+    assert [name for name in ("advglue", "advglue/sst2", "advglue_mine") if is_advglue(name)] == [
+        "advglue",
+        "advglue/sst2",
+    ]

@@ -9,6 +9,7 @@ import difflib
 import importlib
 import logging
 import os
+import select
 import shutil
 import sys
 import textwrap
@@ -182,8 +183,18 @@ def _waiting(name: str) -> Iterator[None]:
 
 def _reader_left() -> int:
     # The reader of a pipe (head, less) closed it. Python would complain again at exit.
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return 0
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    if _has_no_reader(sys.stdout.fileno()):
+        os.dup2(nowhere, sys.stdout.fileno())
+        return 0
+    os.dup2(nowhere, sys.stderr.fileno())  # it was the one of stderr: nobody can be told
+    return 1
+
+
+def _has_no_reader(pipe: int) -> bool:
+    waiting = select.poll()
+    waiting.register(pipe, select.POLLOUT)
+    return any(event & select.POLLERR for _, event in waiting.poll(0))
 
 
 if __name__ == "__main__":

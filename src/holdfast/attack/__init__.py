@@ -52,7 +52,7 @@ from holdfast.attack.summary import Share, Summary, summarise
 from holdfast.attack.transformation import Neighbours
 from holdfast.attack.typos import Typos
 from holdfast.attack.vectors import VectorNeighbours
-from holdfast.attack.verify import verify
+from holdfast.attack.verify import kept_aside, verify
 from holdfast.attack.wordnet_synonyms import WordNetSynonyms
 from holdfast.record import Outcome
 from holdfast.victim import DELETED, UNKNOWN, Change, Space
@@ -118,6 +118,7 @@ __all__ = [
     "build_attack",
     "certify",
     "describe",
+    "kept_aside",
     "parts_of",
     "read_allowed_sets",
     "read_outcomes",

@@ -1,7 +1,9 @@
 """Nobody is trusted: every outcome is checked again, from its texts alone."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import islice
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +22,17 @@ from holdfast.victim import Place, Row, Space, Victim
 _TOGETHER = 256
 _DRAWN = 8  # texts to try a proof with
 _ROUNDED = 1e-4  # outcomes have four digits
+
+
+@contextmanager
+def kept_aside(file: Path) -> Iterator[None]:
+    """Move a file of outcomes that turn out not to hold, so that the next run attacks again."""
+    try:
+        yield
+    except RunFailed as error:
+        aside = file.with_suffix(".refused")
+        file.replace(aside)
+        raise RunFailed(f"{error} They were moved to {aside}.") from error
 
 
 def verify(

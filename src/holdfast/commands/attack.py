@@ -4,6 +4,7 @@ import dataclasses
 import json
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -22,6 +23,7 @@ from holdfast.attack import (
     Untargeted,
     attack_to_file,
     build_attack,
+    kept_aside,
     read_outcomes,
     run_attack,
     summarise,
@@ -31,7 +33,7 @@ from holdfast.attack.recipes import RECIPES
 from holdfast.commands.attack_progress import progress
 from holdfast.commands.attack_record import Told, record_path, tell_leaks, write_attack_record
 from holdfast.commands.attack_text import outcome_text, successes_text, summary_text
-from holdfast.commands.columns import find_label, find_texts
+from holdfast.commands.columns import find_label, find_texts, refuse_another_number
 from holdfast.commands.settings import Interface
 from holdfast.data import (
     Example,
@@ -161,7 +163,8 @@ def run(argv: Sequence[str]) -> None:
     if Process.of_environment().rank > 0:
         return
     if options.verify:
-        verify(attack, victim, outcomes(), examples)
+        with kept_aside(Path(str(options.output))) if kept else nullcontext():
+            verify(attack, victim, outcomes(), examples)
     leaks = () if options.text else tell_leaks(options.model, drawn)
     if kept:
         write_attack_record(options, victim, drawn, seconds, Told(before, leaks))
@@ -207,9 +210,12 @@ def _goal(options: AttackOptions) -> Goal:
 
 def with_columns(options: AttackOptions) -> AttackOptions:
     """Return the options with the columns of their file, as the record is to have them."""
+    if options.text:
+        refuse_another_number(1, [options.model])
     if options.file is None:
         return options
     texts = find_texts(options.texts, [options.model], options.file)
+    refuse_another_number(len(texts), [options.model])
     label = find_label(options.label, [options.model], options.file)
     return dataclasses.replace(options, texts=texts, label=label)
 

@@ -14,7 +14,13 @@ from tqdm import tqdm
 from holdfast.attack import Machine, Material, Process
 from holdfast.attack.recipes import RECIPES
 from holdfast.commands.attack_progress import progress
-from holdfast.commands.columns import LABEL, TEXTS, find_label, find_texts
+from holdfast.commands.columns import (
+    LABEL,
+    TEXTS,
+    find_label,
+    find_texts,
+    refuse_another_number,
+)
 from holdfast.commands.evaluate_text import headline, shown, title_of
 from holdfast.commands.settings import Interface
 from holdfast.errors import InputError
@@ -144,10 +150,9 @@ def suite_of(options: EvaluateOptions, checkpoints: Sequence[Checkpoint]) -> Sui
 def _columns(options: EvaluateOptions, models: Sequence[Path]) -> dict[str, Any]:
     if options.file is None:
         return {"texts": options.texts or TEXTS, "label": options.label or LABEL}
-    return {
-        "texts": find_texts(options.texts, models, options.file),
-        "label": find_label(options.label, models, options.file),
-    }
+    texts = find_texts(options.texts, models, options.file)
+    refuse_another_number(len(texts), models)
+    return {"texts": texts, "label": find_label(options.label, models, options.file)}
 
 
 class Narrated:

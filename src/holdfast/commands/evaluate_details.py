@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 
 from holdfast.commands.table import NBSP, table
-from holdfast.evaluate.comparing import Group, pooled
+from holdfast.evaluate.comparing import Group, is_advglue, pooled
 from holdfast.record import Metric, RunRecord, Series
 
 Records = Sequence[RunRecord]
@@ -13,7 +13,7 @@ LEVELS = ("", "word", "sentence", "human")
 def details(groups: Sequence[Group]) -> Iterator[str]:
     """Yield the tables for which there are numbers."""
     attacked = [g for g in groups if g.attack not in (None, "adaptive")]
-    clean = [g for g in groups if g.attack is None and not g.task.startswith("advglue")]
+    clean = [g for g in groups if g.attack is None and not is_advglue(g.task)]
     yield from _titled("Attacks", ["model", "on", *_ATTACK], attacked, _attack)
     adaptive = [g for g in groups if g.attack == "adaptive"]
     yield from _titled("Adaptive check, accuracy %", ["model", "on", *_WHITE], adaptive, _white)

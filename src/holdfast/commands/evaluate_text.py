@@ -6,7 +6,14 @@ from pathlib import Path
 
 from holdfast.commands.evaluate_details import details
 from holdfast.commands.table import NBSP, table, terminal_width
-from holdfast.evaluate.comparing import Group, findings, grouped, pooled, unmatched
+from holdfast.evaluate.comparing import (
+    Group,
+    findings,
+    grouped,
+    is_advglue,
+    pooled,
+    unmatched,
+)
 from holdfast.evaluate.trainings import trainings
 from holdfast.record import Metric, RunRecord
 
@@ -28,7 +35,7 @@ def title_of(record: RunRecord) -> str:
     seed = "" if record.seed is None else f" (seed {record.seed})"
     sample = record.seeds.get("sample")
     task = f"{record.task} (sample {sample})" if sample else record.task
-    what = record.attack or ("" if record.task.startswith("advglue") else "clean")
+    what = record.attack or ("" if is_advglue(record.task) else "clean")
     return ", ".join(filter(None, (f"{record.model}{seed}", task, what)))
 
 
@@ -70,7 +77,7 @@ def _main_tables(groups: Sequence[Group]) -> Iterator[str]:
     samples = {task: sum(place[0] == task for place in places) for task, _ in places}
     for task, sample in places:
         own = [group for group in groups if (group.task, group.sample) == (task, sample)]
-        if task.startswith("advglue"):
+        if is_advglue(task):
             continue
         which = f", sample {sample}" if samples[task] > 1 else ""
         yield f"{_heading(task + which, own)}\n{_table(own)}"

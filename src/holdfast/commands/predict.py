@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import torch
 from tqdm import tqdm
 
-from holdfast.commands.columns import find_texts
+from holdfast.commands.columns import find_texts, refuse_another_number
 from holdfast.commands.labelled import LABEL, check_output, write_labelled
 from holdfast.commands.settings import Interface
 from holdfast.commands.table import table
@@ -78,7 +78,7 @@ def run(argv: Sequence[str]) -> None:
         check_output(options.output, options.file, columns)
     classifier = load_trained(options)
     texts = [row.texts for row in rows if row.texts]
-    _refuse_another_number(texts, classifier)
+    refuse_another_number(len(texts[0]), [options.model])
     answers = predict(classifier, texts, progress=options.file is not None)
     if options.output is not None:
         found = iter(list(answers))  # to its end, which closes the progress bar
@@ -183,14 +183,6 @@ def load_trained(options: PredictOptions) -> TextClassifier:
             f"--max_length is {options.max_length} and the model reads at most {error.most} "
             f"tokens; set it to {error.most} or less."
         ) from error
-
-
-def _refuse_another_number(texts: Sequence[Texts], classifier: TextClassifier) -> None:
-    """Refuse single texts for a model of pairs, and pairs for one of single texts."""
-    parts = len(texts[0])
-    if unlike := classifier.unlike_training(parts):
-        how = {1: "give a --file and name its two columns", 2: "name one column"}
-        raise InputError(f"{unlike}; {how[parts]} with --texts.")
 
 
 def predict(

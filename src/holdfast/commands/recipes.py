@@ -16,7 +16,9 @@ def read_recipe(name: str) -> dict[str, Any]:
     """Return the content of the recipe `name`: a path, or the name of one that is installed."""
     path = find_recipe(name)
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        raise InputError(f"The recipe {path} cannot be read ({error.strerror}).") from error
     except UnicodeDecodeError as error:
         raise InputError(f"The recipe {path} is not UTF-8 text.") from error
     except tomllib.TOMLDecodeError as error:

@@ -10,12 +10,12 @@ from holdfast.attack import (
     Process,
     Summary,
     attack_to_file,
+    kept_aside,
     parts_of,
     read_outcomes,
     summarise,
     verify,
 )
-from holdfast.errors import RunFailed
 from holdfast.evaluate.baselines import Baselines, baselines, doubts, share
 from holdfast.evaluate.bench import Bench
 from holdfast.evaluate.cells import AttackCell
@@ -61,12 +61,8 @@ class Attacked:
 
     def _check(self, outcomes: Sequence[Outcome]) -> None:
         """Verify; outcomes that do not hold are kept aside, so that the next run attacks again."""
-        try:
+        with kept_aside(self.file):
             verify(self.attack, self.bench.victim, outcomes, self.drawn.examples)
-        except RunFailed as error:
-            aside = self.file.with_suffix(".refused")
-            self.file.replace(aside)
-            raise RunFailed(f"{error} They were moved to {aside}.") from error
 
     def _counted(self, outcomes: Sequence[Outcome], begun: tuple[str, ...]) -> Measured:
         classes, certified = self.bench.victim.classes, self.cell.certify

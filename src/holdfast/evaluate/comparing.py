@@ -16,6 +16,11 @@ CLEAN = ("paired_accuracy", "accuracy")
 ones, that is the paired accuracy."""
 
 
+def is_advglue(task: str) -> bool:
+    """Whether a record's task is AdvGLUE, or one of its parts; a file may be called alike."""
+    return task == "advglue" or task.startswith("advglue/")
+
+
 @dataclass(frozen=True)
 class Group:
     """What can be compared: one task, one attack with its settings or none, the same examples."""
@@ -35,7 +40,7 @@ class Group:
         task = f"{self.task} (sample {self.sample})" if self.sample else self.task
         if self.attack is not None:
             return f"{task}, {with_settings(self.attack, self.settings)}"
-        return task if self.task.startswith("advglue") else f"{task}, clean"
+        return task if is_advglue(self.task) else f"{task}, clean"
 
     @property
     def metric(self) -> str | None:

@@ -22,7 +22,7 @@ def leaks(training: RunRecord | None, drawn: Drawn) -> Iterator[str]:
     file = Path(data.get("file") or "")
     if training is None or not data.get("file"):
         return
-    now = checksum(file) if file.is_file() else None
+    now = _checksum(file)
     trained = training.checksums.get(WHOLE, now)  # records of earlier versions do not have it
     if trained == drawn.source:
         yield (
@@ -36,6 +36,13 @@ def leaks(training: RunRecord | None, drawn: Drawn) -> Iterator[str]:
                 f"{seen:,} of the {len(drawn.examples):,} texts stand in the file that the model "
                 "was trained on, word for word: what is measured on them says little of new texts."
             )
+
+
+def _checksum(file: Path) -> str | None:
+    try:
+        return checksum(file) if file.is_file() else None
+    except OSError:  # somebody else's, who trained the model
+        return None
 
 
 @lru_cache(maxsize=1)  # every cell of a model asks, and they come one after the other

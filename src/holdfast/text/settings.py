@@ -11,6 +11,7 @@ from holdfast.record import decode, encode, read_note, write_note
 
 FILE_NAME = "text.json"
 FORMAT = 1
+KINDS = {1: "single texts", 2: "pairs"}
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,15 @@ class TextSettings:
     """Text columns of the file it was trained on; none: it was a known task, or is not known."""
     label: str | None = None
     """Label column of that file."""
+
+    def unlike(self, parts: int) -> str | None:
+        """Say so where a model of pairs is given single texts, or one of single texts pairs."""
+        if len(self.texts) in (0, parts):  # 0: that is not known
+            return None
+        return (
+            f"The model was trained on {KINDS[len(self.texts)]} ({', '.join(self.texts)}) and is "
+            f"given {KINDS[parts]}"
+        )
 
     def save(self, folder: Path) -> None:
         """Write `text.json` into a checkpoint folder, entirely or not at all."""

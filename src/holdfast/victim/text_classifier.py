@@ -21,8 +21,6 @@ from holdfast.victim.window import ENDLESS
 Text = str | tuple[str, ...]
 """A text, or a pair of them."""
 
-_KINDS = {1: "single texts", 2: "pairs"}
-
 
 class Answer(TypedDict):
     """The label of a text, and its probability."""
@@ -100,13 +98,7 @@ class TextClassifier:
 
     def unlike_training(self, parts: int) -> str | None:
         """Say so where a model of pairs is given single texts, or one of single texts pairs."""
-        columns = () if self.trained is None else self.trained.texts
-        if len(columns) in (0, parts):  # 0: that is not known
-            return None
-        return (
-            f"The model was trained on {_KINDS[len(columns)]} ({', '.join(columns)}) and is given "
-            f"{_KINDS[parts]}"
-        )
+        return None if self.trained is None else self.trained.unlike(parts)
 
     def _answer(self, batch: Sequence[tuple[str, ...]]) -> NDArray[np.float64]:
         with np.errstate(invalid="ignore"):  # what comes of it is refused here
