@@ -236,7 +236,8 @@ def against_block(study: str, model: str, *names: str) -> Iterator[str]:
         of = [cells.get((row, column)) for column in columns]
         seeds = sorted({comparison.seeds for comparison in of if comparison is not None})
         shown = " | ".join(map(difference_text, of))
-        yield f"| {row} | {' to '.join(map(str, dict.fromkeys(seeds[:1] + seeds[-1:])))} | {shown} |"
+        span = " to ".join(map(str, dict.fromkeys(seeds[:1] + seeds[-1:])))
+        yield f"| {row} | {span} | {shown} |"
     yield ""
     several = len({trained_task(one.group.task) for one in found}) > 1
     yield (

@@ -7,6 +7,8 @@ recipe that was made for him: canonical text over the lexicon that he takes his 
 recipes they are was settled before: nothing is chosen here.
 """
 
+from collections.abc import Mapping, Sequence
+
 from holdfast.reproduce.budget import at_most
 from holdfast.reproduce.cell import Cell, Measure, name_of
 from holdfast.reproduce.composition import row_places
@@ -29,17 +31,28 @@ CHOSEN = {
 
 def cells(setting: Setting) -> list[Cell]:
     """Return what was chosen on every task."""
+    tasks = setting.tasks(tuple(TASKS), ("sst2",))
+    return cells_of(setting, {task: _rows(setting, task) for task in tasks}, RECIPES, ATTACKS)
+
+
+def cells_of(
+    setting: Setting,
+    rows: Mapping[str, Sequence[str]],
+    recipes: Mapping[str, Candidate],
+    attacks: Mapping[str, str],
+) -> list[Cell]:
+    """Return the recipes that are rows of a task, on test, under the attacks of the columns."""
     examples = at_most(1000, setting.budget.attacked)
     return [
         Cell(
             name_of(row),
-            tuple(ATTACKS),
-            train(setting, RECIPES[row], task, seed),
-            Measure(task, tuple(ATTACKS.values()), examples, sample="test"),
+            tuple(attacks),
+            train(setting, recipes[row], task, seed),
+            Measure(task, tuple(attacks.values()), examples, sample="test"),
             seed,
         )
-        for task in setting.tasks(tuple(TASKS), ("sst2",))
-        for row in _rows(setting, task)
+        for task, own in rows.items()
+        for row in own
         for seed in setting.seeds_or(3)
     ]
 

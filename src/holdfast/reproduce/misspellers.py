@@ -9,12 +9,12 @@ of `strongest` that hides slips that are read as other words.
 
 from types import MappingProxyType
 
-from holdfast.reproduce.budget import at_most
-from holdfast.reproduce.cell import Cell, Measure, name_of
+from holdfast.reproduce import further
+from holdfast.reproduce.cell import Cell
 from holdfast.reproduce.composition import row_places
 from holdfast.reproduce.recipe import Choice, Reproduction
 from holdfast.reproduce.setting import Setting
-from holdfast.reproduce.strongest import CANDIDATES, TASKS, has_lexicon, train
+from holdfast.reproduce.strongest import CANDIDATES, TASKS, has_lexicon
 from holdfast.reproduce.table import Place
 
 ATTACKS = MappingProxyType(
@@ -30,19 +30,9 @@ SHORT = ("Plain", "Plain spelt 0.1")
 
 def cells(setting: Setting) -> list[Cell]:
     """Return every row on every task."""
-    examples = at_most(1000, setting.budget.attacked)
-    return [
-        Cell(
-            name_of(row),
-            tuple(ATTACKS),
-            train(setting, CANDIDATES[row], task, seed),
-            Measure(task, tuple(ATTACKS.values()), examples, sample="test"),
-            seed,
-        )
-        for task in setting.tasks(tuple(TASKS), ("sst2",))
-        for row in setting.rows(_rows(setting), SHORT)
-        for seed in setting.seeds_or(3)
-    ]
+    rows = setting.rows(_rows(setting), SHORT)
+    tasks = setting.tasks(tuple(TASKS), ("sst2",))
+    return further.cells_of(setting, dict.fromkeys(tasks, rows), CANDIDATES, ATTACKS)
 
 
 def _rows(setting: Setting) -> tuple[str, ...]:
