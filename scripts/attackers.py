@@ -7,27 +7,45 @@ checksum of the attack.
 
 import dataclasses
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from holdfast.record import RunRecord
+from holdfast.record.attacks import attack_checksum
 
-Place = tuple[str, str]
+Place = tuple[str, str | None]
 """Task and attack."""
 
 
 def met_the_same(records: Iterable[RunRecord], reference: str) -> list[RunRecord]:
     """Return the records whose attacker is the one that the reference met with that seed.
 
-    What is left is comparable seed by seed, whichever attacker a seed had; so they no longer say
-    which it was.
+    What is left is comparable seed by seed, whichever attacker a seed had. Rows that lack other
+    seeds are other comparisons: the reference is there once for each, without these seeds, and the
+    checksum of the attack no longer says which it was, but which seeds are left out.
     """
     known = list(records)
     theirs = {_place(record): _attacker(record) for record in known if record.model == reference}
+    left_out: dict[Place, dict[str, set[int | None]]] = defaultdict(lambda: defaultdict(set))
+    for record in known:
+        other = _attacker(record) != theirs.get(_place(record))
+        left_out[record.task, record.attack][record.model] |= {record.seed} if other else set()
     return [
-        dataclasses.replace(record, checksums=_without_attacker(record))
+        _without(record, seeds)
         for record in known
-        if _attacker(record) == theirs.get(_place(record))
+        for seeds in _lacking(left_out[record.task, record.attack], record.model, reference)
+        if record.seed not in seeds
     ]
+
+
+def _lacking(
+    left_out: Mapping[str, set[int | None]], model: str, reference: str
+) -> set[frozenset[int | None]]:
+    """Return what a model is compared without, the reference with each of the others."""
+    return {
+        frozenset(seeds)
+        for row, seeds in left_out.items()
+        if row == model or (model == reference and row != reference)
+    } or {frozenset()}
 
 
 def told_apart(records: Iterable[RunRecord], names: Mapping[str, str]) -> Iterator[str]:
@@ -65,5 +83,8 @@ def _attacker(record: RunRecord) -> str:
     return record.checksums.get("attack", "")
 
 
-def _without_attacker(record: RunRecord) -> dict[str, str]:
-    return {name: value for name, value in record.checksums.items() if name != "attack"}
+def _without(record: RunRecord, seeds: Collection[int | None]) -> RunRecord:
+    """Return a record whose checksum of the attack tells which seeds it is compared without."""
+    checksums = {name: value for name, value in record.checksums.items() if name != "attack"}
+    apart = attack_checksum(sorted(map(str, seeds)))
+    return dataclasses.replace(record, checksums={**checksums, "attack": apart})

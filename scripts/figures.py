@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from packing import file_of
 
 from holdfast.data import checksum
 from holdfast.record import RunRecord
@@ -18,7 +19,7 @@ from holdfast.reproduce.result import Grid
 from holdfast.reproduce.rift_figure2 import METHODS, PARTS
 from holdfast.reproduce.rift_figure3 import PANELS
 from holdfast.reproduce.rift_figure4 import METHODS as TRADED
-from results import PAGES, file_of, grids, records_of
+from results import PAGES, grids, records_of
 
 FOLDER = PAGES / "figures"
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7")

@@ -233,8 +233,19 @@ def test_notes_of_records_are_told_once_with_where() -> None:
     told = content(*(marked("1" * 90 + "0" * 10, seed=seed, notes=(note,)) for seed in (0, 1)))
     alerts = [alert for alert in told.alerts if alert.text == note]
     assert len(alerts) == 1
-    assert "seed 0" in alerts[0].where
-    assert "seed 1" in alerts[0].where
+    assert alerts[0].where == "m, seeds 0 and 1: sst2"
+
+
+def test_notes_that_differ_in_figures_alone_are_told_as_one() -> None:
+    said = "Warning: The attack a1 leaves {} % and the white box {} %, # of class ({})."
+    notes = [said.format(2.0, 10, 0), said.format(11.5, 9.5, 0), said.format(2.0, 10, 1)]
+    records = [marked("1" * 30, seed=at, notes=(note,)) for at, note in enumerate(notes)]
+    texts = {alert.text: alert.where for alert in content(*records).alerts}
+    both = "The attack a1 leaves 2.0 to 11.5 % and the white box 9.5 to 10 %, # of class (0)."
+    assert texts[both] == "m, seeds 0 and 1: sst2"
+    assert texts["The attack a1 leaves 2.0 % and the white box 10 %, # of class (1)."]
+    odd = [marked("1" * 30, seed=at, notes=(note,)) for at, note in enumerate(("# of 5", "4 of 5"))]
+    assert {"# of 5", "4 of 5"} <= {alert.text for alert in content(*odd).alerts}
 
 
 def adaptive(**metrics: Metric) -> RunRecord:

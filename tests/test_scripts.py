@@ -215,6 +215,33 @@ def test_of_candidates_on_several_draws_those_on_plains_are_chosen_from(capsys):
         assert draws[chosen, attack] == draws[PLAIN, attack]
 
 
+def test_models_are_compared_on_the_seeds_that_met_the_same_attacker():
+    """A row whose attacker had other files with one seed is compared without it, on both sides."""
+    from attackers import met_the_same
+
+    from holdfast.evaluate.comparing import findings
+
+    def met(model, seed, files, marks):
+        record = evaluated(model, "pwws_ren", 0.5, data="d", files=files)
+        return dataclasses.replace(record, seed=seed, marks={"accuracy_under_attack": marks})
+
+    records = [
+        *(met("Plain", seed, "a", "1100" * 9) for seed in (0, 1)),
+        met("Plain", 2, "b", "0000" * 9),
+        *(met("same", seed, "aab"[seed], "1110" * 9) for seed in (0, 1, 2)),
+        *(met("partly", seed, "a", "1110" * 9) for seed in (0, 1, 2)),
+        met("never", 0, "b", "1111" * 9),
+    ]
+    found = {
+        one.comparison.first: one.comparison
+        for one in findings(met_the_same(records, "Plain"), "Plain")
+    }
+    assert {row: comparison.seeds for row, comparison in found.items()} == {"same": 3, "partly": 2}
+    assert found["partly"].difference.value == pytest.approx(0.25)  # without the seed that fell
+    assert found["same"].difference.value == pytest.approx((0.25 + 0.25 + 0.75) / 3)
+    assert {comparison.corrected_for for comparison in found.values()} == {2}
+
+
 # -- latency and results --------------------------------------------------------------------------
 
 
@@ -222,8 +249,7 @@ def test_a_model_is_timed_alone_and_its_time_is_published(tmp_path):
     import latency
     import reproduce_tiny
     from campaign import cells_of
-
-    from results import newer, told
+    from packing import newer, told
 
     setting = reproduce_tiny.setting(reproduce_tiny.prepare(tmp_path))
     cells = {cell.row: cell for cell in cells_of(latency.STUDY, setting) if cell.seed == 0}
@@ -242,12 +268,14 @@ def test_a_model_is_timed_alone_and_its_time_is_published(tmp_path):
 
 
 def test_beside_others_a_model_of_a_faster_study_says_so(tmp_path, monkeypatch):
+    import packing
+
     import results
 
     for study in ("imbert-sst2", "imbert-sst2-x4"):
         record = RunRecord(kind="training", model="BERT", task="sst2", seed=0, config={})
         write_collection([record], tmp_path / study / "e5-small.records.jsonl.gz")
-    monkeypatch.setattr(results, "RESULTS", tmp_path)
+    monkeypatch.setattr(packing, "RESULTS", tmp_path)
     alone, both = (
         [record.model for record in results.records_of(studies, "e5-small")]
         for studies in ("imbert-sst2-x4", "imbert-sst2+imbert-sst2-x4")
@@ -257,15 +285,15 @@ def test_beside_others_a_model_of_a_faster_study_says_so(tmp_path, monkeypatch):
 
 def packed(tmp_path, monkeypatch, *records: RunRecord, commit: str = "now") -> dict[str, RunRecord]:
     """Pack records as a campaign left them; return what stands in the file then, by attack."""
-    import results
+    import packing
 
-    monkeypatch.setattr(results, "RESULTS", tmp_path / "results")
+    monkeypatch.setattr(packing, "RESULTS", tmp_path / "results")
     folder = tmp_path / "runs" / "e5-small" / "search-sst2" / "records"
     for at, record in enumerate(records):
         write_record(record, folder / f"{at}.json")
-    results.pack(tmp_path / "runs", commit, ["search-sst2"])
+    packing.pack(tmp_path / "runs", commit, ["search-sst2"])
     shutil.rmtree(tmp_path / "runs")
-    found = read_collection(results.file_of("search-sst2", "e5-small"))
+    found = read_collection(packing.file_of("search-sst2", "e5-small"))
     return {record.attack or record.kind: record for record in found}
 
 

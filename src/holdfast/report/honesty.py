@@ -7,11 +7,13 @@ from typing import Any
 from holdfast.record import WARNING, RunRecord
 from holdfast.record.attacks import settings_in, without_settings
 from holdfast.record.pooling import data_of, training_of
+from holdfast.report.alike import skeleton, told_once
 from holdfast.report.cells import Cells
 from holdfast.report.columns import full_heading
 from holdfast.report.constant import Constant
 from holdfast.report.content import Alert
 from holdfast.report.numbers import counted, joined
+from holdfast.report.places import places
 from holdfast.report.scores import ADVGLUE, Column
 from holdfast.report.sweeps import without
 
@@ -71,23 +73,17 @@ def _no_better(
 
 
 def _notes(records: Iterable[RunRecord]) -> Iterator[Alert]:
-    told: dict[str, list[str]] = defaultdict(list)
+    told: dict[str, list[tuple[str, RunRecord]]] = defaultdict(list)
     for record in records:
         for note in record.notes:
-            told[note].append(where(record))
-    for note, places in sorted(told.items(), key=lambda item: not item[0].startswith(WARNING)):
-        places_told = joined(list(dict.fromkeys(places)))
+            told[skeleton(note)].append((note, record))
+    for _, of in sorted(told.items(), key=lambda item: not item[0].startswith(WARNING)):
+        note = told_once(text for text, _ in of)
+        places_told = places(record for _, record in of)
         if note.startswith(WARNING):
             yield Alert("warning", note.removeprefix(WARNING), places_told)
         else:
             yield Alert("record", note, places_told)
-
-
-def where(record: RunRecord) -> str:
-    """Return which record is meant, in a few words."""
-    seed = "" if record.seed is None else f", seed {record.seed}"
-    under = f" under {record.attack}" if record.attack else ""
-    return f"{record.model}{seed}: {record.task}{under}"
 
 
 def _several_configurations(records: Iterable[RunRecord]) -> Iterator[Alert]:
@@ -108,19 +104,19 @@ def _several_configurations(records: Iterable[RunRecord]) -> Iterator[Alert]:
 def _told_twice(records: Iterable[RunRecord]) -> Iterator[Alert]:
     """Say where two records of the same thing have other numbers: one of them is shown."""
     known: dict[tuple[Any, ...], RunRecord] = {}
-    places = []
+    twice = []
     for record in records:
         if record.kind == "evaluation":
             suite = (data_of(record), *sorted(record.seeds.items()))
             about = (record.model, record.task, record.attack, training_of(record), suite)
             if _disagree(known.setdefault(about, record), record):
-                places.append(where(record))
-    if places:
+                twice.append(record)
+    if twice:
         text = (
             "Records of the same checkpoint, examples and attack have other numbers, and the last "
             "of them is shown. Take away those that are wrong."
         )
-        yield Alert("warning", text, joined(list(dict.fromkeys(places))))
+        yield Alert("warning", text, places(twice))
 
 
 def _disagree(one: RunRecord, other: RunRecord) -> bool:

@@ -13,8 +13,8 @@ from holdfast.record import Outcome, OutcomesFile, RunRecord
 from holdfast.report.changed_text import changed_text
 from holdfast.report.constant import FEWEST
 from holdfast.report.content import Example, Gallery, Section
-from holdfast.report.honesty import where
 from holdfast.report.numbers import counted
+from holdfast.report.places import where
 
 STATUSES = {
     "succeeded": "broken",
