@@ -148,7 +148,7 @@ def test_a_file_for_an_output_is_told_before_anything_is_measured(
     (tmp_path / "one.csv").write_text("text,label\n")
     code, out, err = call(capsys, ground, tmp_path / "one.csv", "--tasks", "sst2", *FAST)
     assert (code, out) == (2, "")
-    assert "one.csv is a file; choose another output folder" in err
+    assert "one.csv is a file, and nothing can be written in it" in err
     assert err.strip().count("\n") == 0
 
 

@@ -39,6 +39,18 @@ def test_an_explanation_tells_the_choices_and_the_cells(place, capsys):
     assert not (place / "out").exists()
 
 
+def test_the_list_and_an_explanation_can_be_read_by_programs(place, capsys):
+    assert cli.main(["reproduce", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out).keys() == REPRODUCTIONS.keys()
+    assert cli.main(arguments(place, "imbert-table2", "--explain", "--json")) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["reproduction"] == "imbert-table2"
+    assert len(told["cells"]) == 4
+    assert told["choices"][0].keys() == {"open", "taken"}
+    assert any("tokens" in one or "examples" in one for one in told["differences"])
+    assert not (place / "out").exists()
+
+
 @pytest.mark.parametrize("name", REPRODUCTIONS)
 def test_every_recipe_can_be_explained(name, place, capsys):
     assert cli.main(arguments(place, name, "--explain")) == 0

@@ -114,7 +114,9 @@ def test_a_lexicon_can_be_written_beside_the_one_in_use(
     assert run("--file", str(file), "--output", str(tmp_path / "new" / "wide.json")) == 0
     capsys.readouterr()
     assert run("--file", str(file), "--output", str(file / "wide.json")) == 2
-    assert "cannot be written to" in " ".join(capsys.readouterr().err.split())
+    assert "is a file, and nothing can be written in it" in " ".join(
+        capsys.readouterr().err.split()
+    )
     assert run("--output", str(tmp_path / "new.json")) == 2
     assert "--output goes with --file FILE" in " ".join(capsys.readouterr().err.split())
 

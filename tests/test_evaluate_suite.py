@@ -584,7 +584,7 @@ def test_everything_is_read_before_anything_is_measured(ground: Path, tmp_path: 
 def test_a_file_is_no_folder_for_records(below: str, ground: Path, tmp_path: Path) -> None:
     (tmp_path / "one.csv").write_text("text,label\n")
     told = Told()
-    with pytest.raises(InputError, match=r"one\.csv is a file; choose another output folder"):
+    with pytest.raises(InputError, match=r"one\.csv is a file, and nothing can"):
         evaluate(plain(ground), suite(ground), tmp_path / "one.csv" / below, progress=told)
     assert told.cells == []
 

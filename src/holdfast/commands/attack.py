@@ -47,7 +47,7 @@ from holdfast.data import (
 from holdfast.errors import InputError
 from holdfast.evaluate.attacking import begun_before
 from holdfast.evaluate.drawing import Drawn, drawn_for
-from holdfast.record import encode
+from holdfast.record import encode, refuse_file
 from holdfast.victim import ModelVictim, load
 from holdfast.victim.precision import Precision
 
@@ -152,6 +152,8 @@ def run(argv: Sequence[str]) -> None:
         raise InputError(f"{argv[0]!r} follows no option; put --text before a sentence to attack.")
     told, given = INTERFACE.read(argv)
     options = with_columns(told)
+    if options.output is not None:
+        refuse_file(options.output)
     attack = attack_of(options)
     victim = load(options.model, max_length=options.max_length, precision=options.precision)
     drawn = gather_examples(options, victim)

@@ -26,7 +26,7 @@ from holdfast.data import demo_model_path, demo_parts, source_of
 from holdfast.data.demo import demo_sentences_path
 from holdfast.implicit import Connection, recommended
 from holdfast.objectives import AnyObjective, Rift, Standard
-from holdfast.record import describe_environment, encode
+from holdfast.record import describe_environment, encode, refuse_folder
 from holdfast.text import Canonical, Lexicon, find_wordnet, read_lexicon, wordnet_lexicon
 from holdfast.train import (
     DataConfig,
@@ -115,6 +115,7 @@ def run(argv: Sequence[str]) -> None:
 def demo(folder: Path, size: Size, seed: int) -> dict[str, Any]:
     """Return the record of the demo, made now or found in the folder."""
     started = time.monotonic()
+    refuse_folder(folder)
     model, examples = demo_model_path(), gather(size, seed)
     lexicon = demo_lexicon(folder)
     runs = {}
@@ -129,7 +130,9 @@ def demo(folder: Path, size: Size, seed: int) -> dict[str, Any]:
         runs[name] = summary(result)
     file = folder / "demo.json"
     if file.is_file() and all(run["already_done"] for run in runs.values()):
-        return dict(json.loads(file.read_text(encoding="utf-8")))
+        known = dict(json.loads(file.read_text(encoding="utf-8")))
+        if (folder / known["report"]).is_file():
+            return known
     record = {"runs": runs, **finish(folder, examples, size, seed)}
     record["seconds"] = round(time.monotonic() - started, 1)
     write_atomically(file, json.dumps(record, indent=2) + "\n")

@@ -1,7 +1,6 @@
 """`holdfast inspect`: what a connection does inside a model, on a few texts."""
 
 import json
-import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,7 +19,7 @@ from holdfast.implicit import PRESETS, Connection, connected, find_layers
 from holdfast.implicit.checkpoint import read_connection
 from holdfast.implicit.inspection import Inspection, inspect_model
 from holdfast.implicit.perturbation import SCHEMES, Connections
-from holdfast.record import describe_environment, encode
+from holdfast.record import describe_environment, encode, refuse_folder
 from holdfast.train.loading import Classifier, open_classifier
 
 
@@ -68,7 +67,8 @@ def run(argv: Sequence[str]) -> None:
     """Inspect a model and print or write what was found."""
     options, given = INTERFACE.read(argv)
     texts = gather_texts(options)
-    check_output(options.output)
+    if options.output is not None:
+        refuse_folder(options.output)
     classifier = load_model(options, keep_own="preset" not in given)
     with steps("inspecting", PARTS) as progress:
         inspection = inspect_model(
@@ -108,15 +108,6 @@ def _read(path: Path) -> str:
         raise InputError(f"{path} is not UTF-8 text; save it again as UTF-8.") from None
     except OSError as error:
         raise InputError(f"{path} cannot be read ({error.strerror}); give a text file.") from error
-
-
-def check_output(folder: Path | None) -> None:
-    """Refuse a folder that could not be written, before the work is done."""
-    if folder is None:
-        return
-    existing = next(path for path in (folder, *folder.absolute().parents) if path.exists())
-    if not existing.is_dir() or not os.access(existing, os.W_OK):
-        raise InputError(f"Nothing can be written in {existing}; choose another --output.")
 
 
 def load_model(options: InspectOptions, *, keep_own: bool) -> Classifier:

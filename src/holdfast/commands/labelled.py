@@ -9,7 +9,8 @@ from typing import Any
 
 from holdfast.data.rows import unnamed_columns
 from holdfast.errors import InputError
-from holdfast.record.files import draft_of, written_atomically
+from holdfast.record import refuse_file
+from holdfast.record.files import written_atomically
 
 LABEL, PROBABILITY, OF_EACH = "predicted", "probability", "probabilities"
 SUFFIXES = (".csv", ".jsonl")
@@ -40,7 +41,7 @@ def check_output(path: Path, read: Path | None, rows: Sequence[Columns]) -> None
         )
     if path.suffix.lower() == ".csv":
         _refuse_half_characters(path, rows)
-    _refuse_place(path)
+    refuse_file(path)
 
 
 def _refuse_half_characters(path: Path, rows: Sequence[Columns]) -> None:
@@ -53,24 +54,6 @@ def _refuse_half_characters(path: Path, rows: Sequence[Columns]) -> None:
                 f"The column {name!r} holds half of a surrogate pair, which --output {path} cannot "
                 "hold; write the whole character, or name a file ending in .jsonl."
             ) from None
-
-
-def _refuse_place(path: Path) -> None:
-    """Refuse a place where no file can be made; its folder may be made later."""
-    try:
-        if path.is_dir():
-            raise InputError(f"--output {path} is a folder; name a file in it.")
-        above = next(folder for folder in path.absolute().parents if folder.exists())
-        if not above.is_dir():
-            raise InputError(f"--output {path}: {above} is a file; name a file in a folder.")
-        draft = above / draft_of(path).name
-        draft.open("ab").close()
-        draft.unlink()
-    except OSError as error:
-        raise InputError(
-            f"--output {path} cannot be written ({error.strerror}); name a file in a folder where "
-            "you may write."
-        ) from error
 
 
 def write_labelled(

@@ -10,7 +10,7 @@ from typing import Any
 from holdfast.commands.settings import Interface
 from holdfast.commands.table import paragraph
 from holdfast.errors import InputError
-from holdfast.record import write_atomically
+from holdfast.record import refuse_file, write_atomically
 from holdfast.text import (
     Lexicon,
     cache_lexicon,
@@ -55,8 +55,11 @@ class LexiconOptions:
                 raise InputError(
                     f"Of which lexicon? --{name} goes with --file FILE, --wordnet or both."
                 )
-        if self.output is not None and self.output.exists():
-            raise InputError(f"{self.output} exists already; choose another --output or remove it.")
+        if self.output is not None:
+            refuse_file(self.output)
+            if self.output.exists():
+                told = f"{self.output} exists already; choose another --output or remove it."
+                raise InputError(told)
 
 
 INTERFACE = Interface(

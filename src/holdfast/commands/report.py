@@ -7,7 +7,7 @@ from pathlib import Path
 
 from holdfast.commands.settings import Interface
 from holdfast.errors import InputError
-from holdfast.record import find_records
+from holdfast.record import find_records, refuse_folder
 from holdfast.report.whole import CARD, PAGE, ROWS, TWIN, write_report
 
 
@@ -47,6 +47,7 @@ INTERFACE = Interface(
 def run(argv: Sequence[str]) -> None:
     """Read the records, write the report, say where it is."""
     options, given = INTERFACE.read(argv)
+    refuse_folder(options.output)
     found = find_records(options.places)
     write_report(
         found,

@@ -27,6 +27,7 @@ from holdfast.reproduce import (
     run_again,
 )
 from holdfast.reproduce.again import summary as again_summary
+from holdfast.reproduce.explanation import explanation
 from holdfast.reproduce.reproduce import summary
 
 CUT = ("epochs", "learning_rate", "batch_size", "max_length")
@@ -106,7 +107,7 @@ INTERFACE = Interface(
     ReproduceOptions,
     switches={
         "explain": "tell the protocol, what the paper leaves open, and the cells; run nothing",
-        "json": "print the result as one JSON object",
+        "json": "print the result, the list or the explanation as one JSON object",
     },
     free="names",
 )
@@ -118,16 +119,23 @@ def run(argv: Sequence[str]) -> None:
     if options.from_record is not None:
         _again(options, options.from_record, as_json="json" in given)
     elif not options.names:
-        print(listed(REPRODUCTIONS.values()))
+        print(json.dumps(list_summary()) if "json" in given else listed(REPRODUCTIONS.values()))
     else:
         for number, name in enumerate(options.names):
             recipe = find_reproduction(name)
             if number and "json" not in given:
                 print()
             if "explain" in given:
-                print(explained(recipe, _explained_with(options, recipe)))
+                setting = _explained_with(options, recipe)
+                told = explanation(recipe, setting)
+                print(json.dumps(told.summary()) if "json" in given else explained(told))
             else:
                 _reproduce(options, recipe, as_json="json" in given)
+
+
+def list_summary() -> dict[str, dict[str, str]]:
+    """Return what there is as plain values."""
+    return {name: {"about": recipe.about} for name, recipe in REPRODUCTIONS.items()}
 
 
 def _reproduce(options: ReproduceOptions, recipe: Reproduction, *, as_json: bool) -> None:

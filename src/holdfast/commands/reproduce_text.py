@@ -3,14 +3,13 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from holdfast.commands.table import NBSP, paragraph, table
-from holdfast.reproduce import Again, Reproduction, Result, Setting
+from holdfast.reproduce import Again, Reproduction, Result
 from holdfast.reproduce.again import Compared
-from holdfast.reproduce.differences import differences
+from holdfast.reproduce.explanation import Explanation
 from holdfast.reproduce.lines import BELOW_TEXT, any_below, header, lines
 from holdfast.reproduce.markdown import progress
 from holdfast.reproduce.reproduce import page_folder
 from holdfast.reproduce.result import Grid
-from holdfast.reproduce.run import title
 
 
 def listed(recipes: Iterable[Reproduction]) -> str:
@@ -28,18 +27,17 @@ def listed(recipes: Iterable[Reproduction]) -> str:
     )
 
 
-def explained(recipe: Reproduction, setting: Setting) -> str:
+def explained(told: Explanation) -> str:
     """Return the protocol, the choices, the cells and the differences of a reproduction."""
-    cells = {cell.id: cell for cell in recipe.cells(setting)}.values()
+    recipe = told.reproduction
     head = f"{recipe.about} ({recipe.name})"
     parts = [paragraph(head), *_paragraphs(recipe.protocol)]
     choices = [[choice.open, choice.taken] for choice in recipe.choices]
     parts.append(table(["the paper leaves open", "taken"], choices))
     parts.append(_bullets("The paper reads out of it:", recipe.published.claims))
-    found = list(differences(recipe, setting, list(cells)))
-    parts.append(_bullets("Where this would not be the paper's experiment:", found))
-    told = f"{len(cells)} cells with the budget {setting.budget.name}:"
-    parts.append("\n".join([told, *(f"  {title(cell)}" for cell in cells)]))
+    parts.append(_bullets("Where this would not be the paper's experiment:", told.differences))
+    count = f"{len(told.cells)} cells with the budget {told.budget}:"
+    parts.append("\n".join([count, *(f"  {cell}" for cell in told.cells)]))
     return "\n\n".join(part for part in parts if part)
 
 

@@ -20,7 +20,7 @@ from holdfast.evaluate.progress import Progress, Silent
 from holdfast.evaluate.suite import Suite
 from holdfast.evaluate.supplies import Supplies
 from holdfast.evaluate.total import write_total
-from holdfast.record import RunRecord, describe_environment, write_record
+from holdfast.record import RunRecord, describe_environment, refuse_folder, write_record
 from holdfast.victim import ModelVictim, load
 
 
@@ -69,7 +69,7 @@ def _evaluate_plan(
     plan: Sequence[Fitted], suite: Suite, out: Path, machine: Machine, progress: Progress
 ) -> list[RunRecord]:
     """Read everything but the models, then measure one checkpoint after the other."""
-    _require_folder(out)
+    refuse_folder(out)
     supplies, environment = Supplies(), describe_environment()
     records: list[RunRecord] = []
     for fitted in plan:
@@ -88,16 +88,6 @@ def _evaluate_plan(
     for place in dict.fromkeys(fitted.checkpoint.place for fitted in plan if fitted.parts):
         records += write_total(out / place)
     return records
-
-
-def _require_folder(out: Path) -> None:
-    """Refuse a place where no folder can be, before anything is measured for it."""
-    for place in (out, *out.parents):
-        if place.exists() and not place.is_dir():
-            raise InputError(
-                f"The records were to be written in the folder {out}, and {place} is a file; "
-                "choose another output folder."
-            )
 
 
 def _cells(fitted: Fitted, suite: Suite) -> list[Cell]:

@@ -10,6 +10,7 @@ from holdfast.record.model_card import model_card_section
 from holdfast.record.notes import read_note, write_note
 from holdfast.record.outcome import Change, Outcome, Status
 from holdfast.record.outcomes_file import OutcomesFile
+from holdfast.record.outputs import refuse_file, refuse_folder
 from holdfast.record.reading import (
     Found,
     find_records,
@@ -41,6 +42,8 @@ __all__ = [
     "read_collection",
     "read_note",
     "read_record",
+    "refuse_file",
+    "refuse_folder",
     "to_csv",
     "to_pandas",
     "to_rows",

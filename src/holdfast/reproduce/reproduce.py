@@ -11,6 +11,7 @@ from holdfast.record import (
     Found,
     encode,
     read_note,
+    refuse_folder,
     write_atomically,
     write_note,
 )
@@ -71,6 +72,7 @@ def _run(workshop: Workshop, cells: list[Cell], processes: int) -> list[str]:
 
 def claim(setting: Setting) -> None:
     """Note what the output folder is for, or refuse to mix it with something else."""
+    refuse_folder(setting.output)
     file = setting.output / "setting.json"
     now = {name: encode(getattr(setting, name)) for name in FIXED}
     there = read_note(file, FORMAT, "does not say what was run")

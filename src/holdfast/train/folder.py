@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.errors import InputError
-from holdfast.record import decode, encode
+from holdfast.record import decode, encode, refuse_folder
 from holdfast.train.checkpoint import (
     complete_checkpoints,
     discard_incomplete,
@@ -66,8 +66,7 @@ class RunFolder:
 
     def refuse_another_run(self, identity: Json) -> None:
         """Raise unless the folder is new, or holds the run that `identity` describes."""
-        if self.path.exists() and not self.path.is_dir():
-            raise InputError(f"The output {self.path} is a file; give a folder.")
+        refuse_folder(self.path)
         if self.config.is_file():
             if found := self.differences(identity):
                 raise InputError(
