@@ -94,6 +94,15 @@ def test_a_task_that_is_not_there_is_told_and_the_command_ends_with_1(place, tmp
     assert "RIFT, imdb, seed 0 failed: " in " ".join(told.out.split())
 
 
+def test_an_output_that_cannot_be_written_is_refused_before_a_cell_is_run(place, tmp_path, capsys):
+    (tmp_path / "file").write_text("")
+    words = arguments(place, "rift-figure2")
+    assert cli.main([*words, "--output", str(tmp_path / "file" / "out")]) == 2
+    told = capsys.readouterr().err
+    assert "is a file, and nothing can be written in it" in " ".join(told.split())
+    assert "cell 1" not in told
+
+
 def test_a_record_is_run_again(place, tmp_path, capsys):
     assert cli.main(arguments(place, "imbert-propositions")) == 0
     record = place / "out" / "records" / "pre-trained" / "0" / "propositions.json"

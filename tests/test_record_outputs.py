@@ -54,7 +54,6 @@ def test_a_folder_of_others_is_refused(tmp_path: Path) -> None:
     [
         ["demo", "--quick"],
         ["report", "."],
-        ["reproduce", "imbert-propositions"],
         ["inspect", "--text", "fine"],
         ["attack", "--text", "fine", "--attack", "deepwordbug"],
         ["lexicon", "--file", "lexicon.json"],
