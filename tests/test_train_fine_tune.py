@@ -29,6 +29,7 @@ from holdfast.train import (
     fine_tune,
     gather_examples,
 )
+from holdfast.train.identity import differences
 from holdfast.train.loading import load_classifier
 
 CONNECTION = Connection(layers="2", scheme=Theta(), on_failure="keep")
@@ -400,6 +401,32 @@ def test_a_folder_of_the_same_run_on_changed_data(root, tmp_path):
     fine_tune(given, progress=False)
     tiny.write_csv(tmp_path / "data.csv", 22)
     refused(given, "holds another run: its data were other examples")
+
+
+def test_a_run_whose_files_lie_elsewhere_is_the_same_run(root, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    model = tiny.write_checkpoint(tmp_path / "model")
+    file = tiny.write_csv(tmp_path / "data.csv", 20)
+    short = {"epochs": 0.5}
+    first = config(root, Path("out"), data={"file": file}, model=model, optimisation=short)
+    fine_tune(first, progress=False)
+    shutil.copytree(tmp_path / "out", tmp_path / "moved")
+    (tmp_path / "copies").mkdir()
+    copy = Path(shutil.copy(file, "copies"))
+    spelt = {"data": {"file": copy}, "model": "./copies/../model", "optimisation": short}
+    for output in ("out", str(tmp_path / "moved")):
+        assert fine_tune(config(root, Path(output), **spelt), progress=False).already_done
+    tiny.write_csv(copy, 22)
+    refused(config(root, Path("out"), **spelt), "data.file was .*its data were other examples")
+
+
+def test_a_lexicon_that_lies_elsewhere_makes_no_other_run():
+    def identity(place: str, checksum: str) -> dict[str, object]:
+        return {"config": {"canonical": {"lexicon": place}}, "lexicons": {"canonical": checksum}}
+
+    assert differences(identity("here.json", "a"), identity("there.json", "a")) == []
+    told = differences(identity("here.json", "a"), identity("there.json", "b"))
+    assert told == ["canonical.lexicon was here.json and is there.json", "its lexicon was another"]
 
 
 def test_a_folder_with_other_files(root, tmp_path):

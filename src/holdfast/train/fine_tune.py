@@ -25,7 +25,8 @@ from holdfast.train.config import TrainConfig
 from holdfast.train.curve import Bar, Clock, LossCurve, Patience
 from holdfast.train.distance import relative_distance
 from holdfast.train.examples import RunExamples, gather_examples
-from holdfast.train.folder import Json, RunFolder
+from holdfast.train.folder import RunFolder
+from holdfast.train.identity import Json
 from holdfast.train.lexicons import Lexicons, lexicons_of
 from holdfast.train.loading import (
     Classifier,

@@ -14,10 +14,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from holdfast.errors import InputError
-from holdfast.record import decode, encode, refuse_folder
+from holdfast.record import refuse_folder
 from holdfast.train.checkpoint import (
     complete_checkpoints,
     discard_incomplete,
@@ -25,12 +24,7 @@ from holdfast.train.checkpoint import (
     relocate,
     write_atomically,
 )
-from holdfast.train.config import TrainConfig
-
-Json = dict[str, Any]
-
-SHOWN = 4
-"""Differences from another run that are told."""
+from holdfast.train.identity import Json, differences
 
 
 @dataclass(frozen=True)
@@ -68,7 +62,7 @@ class RunFolder:
         """Raise unless the folder is new, or holds the run that `identity` describes."""
         refuse_folder(self.path)
         if self.config.is_file():
-            if found := self.differences(identity):
+            if found := differences(_read(self.config), identity):
                 raise InputError(
                     f"{self.path} holds another run: {'; '.join(found)}. Choose another output "
                     "folder, or the same settings."
@@ -78,15 +72,6 @@ class RunFolder:
                 f"{self.path} holds files that are not a run's, such as {foreign}; choose an empty "
                 "or new output folder."
             )
-
-    def differences(self, identity: Json) -> list[str]:
-        """Return in words where the folder's run differs from the one `identity` describes."""
-        there = dict(_leaves(_without_place(_completed(_read(self.config)))))
-        here = dict(_leaves(_without_place(identity)))
-        names = [name for name in {**here, **there} if here.get(name) != there.get(name)]
-        told = [_difference(name, there.get(name), here.get(name)) for name in names]
-        told = list(dict.fromkeys(told))
-        return told if len(told) <= SHOWN else [*told[:SHOWN], f"and {len(told) - SHOWN} more"]
 
     def _foreign(self) -> str | None:
         draft = draft_of(self.config).name  # a kill may have left it
@@ -143,40 +128,3 @@ def _read(path: Path) -> Json:
     except ValueError as error:
         raise InputError(f"{path} is not the JSON of a run; choose another folder.") from error
     return value
-
-
-def _completed(identity: Json) -> Json:
-    """Return the identity with settings that its version did not know yet, at their defaults."""
-    try:
-        config: TrainConfig = decode(TrainConfig, identity["config"], where="the configuration")
-    except (InputError, KeyError):
-        return identity  # what is wrong with it shows as a difference
-    return {**identity, "config": encode(config)}
-
-
-def _without_place(identity: Json) -> Json:
-    """Leave out where the run is: a folder may be moved, or named by another path."""
-    plain: Json = json.loads(json.dumps(identity))
-    if isinstance(plain.get("config"), dict):
-        plain["config"].pop("output", None)
-    return plain
-
-
-def _leaves(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield every setting with its dotted name."""
-    if isinstance(value, dict) and value:
-        for key, below in value.items():
-            yield from _leaves(below, f"{name}.{key}" if name else key)
-    else:
-        yield name, value
-
-
-def _difference(name: str, there: Any, here: Any) -> str:
-    kind, _, setting = name.partition(".")
-    if kind == "config":
-        return f"{setting} was {_shown(there)} and is {_shown(here)}"
-    return "its data were other examples" if kind == "data" else "it has another format"
-
-
-def _shown(value: Any) -> str:
-    return "not set" if value is None else str(value)

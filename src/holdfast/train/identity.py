@@ -1,0 +1,91 @@
+"""What a run is, and in which respects another one differs from it: where files lie is none."""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from holdfast.errors import InputError
+from holdfast.record import decode, encode
+from holdfast.train.config import TrainConfig
+
+Json = dict[str, Any]
+
+SHOWN = 4
+"""Differences that are told."""
+LYING = {
+    "data.parts": ("config.data.folder", "config.data.file", "config.data.held_out_file"),
+    "lexicons": ("config.substitutions.lexicon", "config.canonical.lexicon"),
+}
+"""What tells the content of files, to the settings that tell where they lie."""
+UNTOLD = ("config.output", "data.sources")
+"""Where the run is, and where its examples were read: neither makes it another one."""
+
+
+def differences(before: Json, now: Json) -> list[str]:
+    """Return in words where a run differs from the one in a folder."""
+    there, here = dict(_leaves(_completed(before))), dict(_leaves(_plain(now)))
+    names = [name for name in {**here, **there} if here.get(name) != there.get(name)]
+    told = [
+        _difference(name, there.get(name), here.get(name))
+        for name in names
+        if not _only_lies_elsewhere(name, names, there, here)
+    ]
+    told = list(dict.fromkeys(told))
+    return told if len(told) <= SHOWN else [*told[:SHOWN], f"and {len(told) - SHOWN} more"]
+
+
+def _only_lies_elsewhere(
+    name: str, names: list[str], there: Mapping[str, Any], here: Mapping[str, Any]
+) -> bool:
+    """Whether a setting names another place, and what lies there is the same."""
+    if _begins(name, UNTOLD):
+        return True
+    if name == "config.model":  # no checksum is kept of it
+        return _resolved(there.get(name)) == _resolved(here.get(name))
+    content = next((content for content, settings in LYING.items() if name in settings), None)
+    return content is not None and not any(_begins(other, (content,)) for other in names)
+
+
+def _begins(name: str, settings: tuple[str, ...]) -> bool:
+    return any(name == one or name.startswith(f"{one}.") for one in settings)
+
+
+def _resolved(place: Any) -> Path | None:
+    return Path(place).resolve() if isinstance(place, str) else None
+
+
+def _completed(identity: Json) -> Json:
+    """Return the identity with settings that its version did not know yet, at their defaults."""
+    try:
+        config: TrainConfig = decode(TrainConfig, identity["config"], where="the configuration")
+    except (InputError, KeyError):
+        return identity  # what is wrong with it shows as a difference
+    return _plain({**identity, "config": encode(config)})
+
+
+def _plain(identity: Json) -> Json:
+    """Return it as it is read from its file."""
+    plain: Json = json.loads(json.dumps(identity))
+    return plain
+
+
+def _leaves(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield every setting with its dotted name."""
+    if isinstance(value, dict) and value:
+        for key, below in value.items():
+            yield from _leaves(below, f"{name}.{key}" if name else key)
+    else:
+        yield name, value
+
+
+def _difference(name: str, there: Any, here: Any) -> str:
+    kind, _, setting = name.partition(".")
+    if kind == "config":
+        return f"{setting} was {_shown(there)} and is {_shown(here)}"
+    known = {"data": "its data were other examples", "lexicons": "its lexicon was another"}
+    return known.get(kind, "it has another format")
+
+
+def _shown(value: Any) -> str:
+    return "not set" if value is None else str(value)
