@@ -1,5 +1,6 @@
 """The columns of a file: named, remembered from training, or the usual ones."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -117,7 +118,7 @@ def test_a_model_that_remembers_none_follows_one_that_does(model, tmp_path, own)
     assert find_texts((), [bare, model], own("review,verdict")) == ("review",)
 
 
-@pytest.mark.parametrize("settings", [None, TextSettings(16)])  # of other making, or of a task
+@pytest.mark.parametrize("settings", [None, TextSettings(16)])  # of other making, or early
 def test_a_model_that_remembers_none_reads_the_usual_columns(tmp_path, own, settings):
     if settings is not None:
         settings.save(tmp_path)
@@ -149,3 +150,26 @@ def test_the_columns_of_training_need_not_be_named_again(tmp_path, capsys):
     quick = ["--attacks", "--adaptive", "false", "--examples", "4"]
     models = ["--models", str(tmp_path / "run" / "model"), "--file", str(data)]
     assert main(["evaluate", *models, *quick, "--output", str(tmp_path / "results")]) == 0
+
+
+def test_a_model_of_a_task_remembers_its_columns(tmp_path, capsys):
+    """One of pairs, such as SNLI's, is asked for pairs."""
+    folder = tmp_path / "data" / "snli"
+    folder.mkdir(parents=True)
+    rows = [
+        {"premise": f"a man {n}", "hypothesis": f"a woman {n}", "label": n % 3} for n in range(30)
+    ]
+    for split in ("train", "validation", "test"):
+        (folder / f"{split}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    base = ["--model", str(write_checkpoint(tmp_path / "base")), "--data.task", "snli"]
+    where = ["--data.folder", str(tmp_path / "data"), "--output", str(tmp_path / "run")]
+    few = ["--optimisation.epochs", "1", "--data.max_length", "16"]
+    assert main(["train", *base, *where, *few]) == 0
+    model = ["--model", str(tmp_path / "run" / "model")]
+    capsys.readouterr()
+    assert main(["predict", *model, "--file", str(folder / "test.jsonl"), "--json"]) == 0
+    first = json.loads(capsys.readouterr().out.splitlines()[0])
+    assert first["texts"] == ["a man 0", "a woman 0"]
+    assert main(["predict", *model, "a man"]) == 2
+    told = " ".join(capsys.readouterr().err.split())
+    assert "trained on pairs (premise, hypothesis) and is given single texts" in told

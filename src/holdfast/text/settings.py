@@ -23,9 +23,9 @@ class TextSettings:
     mode: Literal["aligned", "word_level"] = "aligned"
     """The tokenizer's own pieces, or one id for each word."""
     texts: tuple[str, ...] = ()
-    """Text columns of the file it was trained on; none: it was a known task, or is not known."""
+    """Text columns that it was trained on, of a file or of a known task; none: not known."""
     label: str | None = None
-    """Label column of that file."""
+    """Label column of these."""
 
     def unlike(self, parts: int) -> str | None:
         """Say so where a model of pairs is given single texts, or one of single texts pairs."""

@@ -22,7 +22,8 @@ def wording_of(
 
     Words for which the tokenizer's `vocabulary` has a token are spelt right.
     """
-    settings = _settings(config)
+    task, mode = examples.task, config.substitutions.mode
+    settings = TextSettings(config.data.max_length, mode, task.texts, task.label)
     if config.canonical is None or lexicon is None:
         return Wording(settings)
     texts = (text for example in examples.train for text in example.texts)
@@ -45,13 +46,6 @@ def wording_of(
         gives_way=how.gives_way,
     )
     return Wording(settings, made)
-
-
-def _settings(config: TrainConfig) -> TextSettings:
-    data, mode = config.data, config.substitutions.mode
-    if data.file is None:
-        return TextSettings(data.max_length, mode)
-    return TextSettings(data.max_length, mode, data.texts, data.label)
 
 
 def _apart(examples: RunExamples, limit: float | None) -> Apart:
