@@ -277,7 +277,7 @@ def test_the_canonical_form_of_a_checkpoint_is_attacked_with_it(folder: Path, ca
         (["--text", "a", "--in-flight", "0"], "expected 1 or more"),
         (["--text", "a", "--below", "0.4", "--target", "1"], "one of --target and --below"),
         (["--text", "a film", "--target", "2"], "counted from 0"),
-        (["--text", "a film", "caf\udce9"], "Text 2 of --text holds bytes that are not UTF-8"),
+        (["--text", "a film", "caf\udce9"], "Text 2 holds bytes that are not UTF-8"),
     ],
 )
 def test_bad_input_is_one_sentence(extra, sentence: str, folder: Path, capsys) -> None:

@@ -141,7 +141,8 @@ def test_output_holds_the_numbers_and_the_pictures(
     ("extra", "words"),
     [
         ([], ["--text", "--file"]),
-        (["--text", " "], ["empty"]),
+        (["--text", " "], ["Text 1 is empty"]),
+        (["--text", "fine", "caf\udce9"], ["Text 2 holds bytes that are not UTF-8"]),
         (["--text", "fine", "--connection.layers", "7"], ["does not exist", "1 to 2"]),
         (["--text", "fine", "--connection.layers", "x"], ["'x'"]),
         (["--text", "fine", "--perturbation", "0"], ["perturbation"]),

@@ -34,6 +34,7 @@ from holdfast.commands.attack_progress import progress
 from holdfast.commands.attack_record import Told, record_path, tell_leaks, write_attack_record
 from holdfast.commands.attack_text import outcome_text, successes_text, summary_text
 from holdfast.commands.columns import find_label, find_texts, refuse_another_number
+from holdfast.commands.given_texts import refuse_unreadable
 from holdfast.commands.settings import Interface
 from holdfast.data import (
     Example,
@@ -242,12 +243,7 @@ def gather_examples(options: AttackOptions, victim: ModelVictim) -> Drawn:
 
 
 def _sentences(texts: Sequence[str], victim: ModelVictim) -> list[Example]:
-    for number, text in enumerate(texts, start=1):
-        if any("\ud800" <= letter <= "\udfff" for letter in text):
-            raise InputError(
-                f"Text {number} of --text holds bytes that are not UTF-8, or half of a surrogate "
-                "pair; write the whole character or remove it."
-            )
+    refuse_unreadable(texts)
     answers = victim.score([(text,) for text in texts])
     return [
         Example(f"text:{number}", (text,), int(answer.argmax()))

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from transformers import PreTrainedModel
 
+from holdfast.commands.given_texts import refuse_unreadable
 from holdfast.commands.inspect_text import inspection_text
 from holdfast.commands.pictures import save_pictures
 from holdfast.commands.progress import steps
@@ -96,8 +97,7 @@ def gather_texts(options: InspectOptions) -> list[str]:
         texts += [line for line in _read(options.file).splitlines() if line.strip()]
     if not texts:
         raise InputError('There is no text to inspect; give one with --text "...", or --file.')
-    if not all(text.strip() for text in texts):
-        raise InputError("One of the texts is empty; leave it out or write something in it.")
+    refuse_unreadable(texts)
     return texts
 
 

@@ -13,6 +13,7 @@ import torch
 from tqdm import tqdm
 
 from holdfast.commands.columns import find_texts, refuse_another_number
+from holdfast.commands.given_texts import refuse_unreadable
 from holdfast.commands.labelled import LABEL, check_output, write_labelled
 from holdfast.commands.settings import Interface
 from holdfast.commands.table import table
@@ -120,8 +121,8 @@ def gather_rows(options: PredictOptions) -> list[Asked]:
     for text in options.text:
         if text.lower().endswith(SUFFIXES) and os.path.isfile(text):  # no name is too long for it
             raise InputError(f"{text} is a file; to label its rows give it as --file {text}.")
-    given = [Row(number, "The texts", {"text": text}) for number, text in enumerate(options.text)]
-    asked = [Asked((text_of(row, "text"),), row.values) for row in given]
+    refuse_unreadable(options.text)
+    asked = [Asked((text,), {"text": text}) for text in options.text]
     if options.file is not None:
         columns = find_texts(options.texts, [options.model], options.file)
         rows = read_rows(options.file)
