@@ -95,7 +95,7 @@ def test_full_is_the_papers_protocol():
         *(5, 10, 15)
     }
     assert {c.seed for c in low} == {0, 1, 2, 3, 4}
-    assert len(low) == 10 * 2 * 5 * 5
+    assert len(low) == 12 * 2 * 5 * 5
 
 
 def test_small_is_short():
