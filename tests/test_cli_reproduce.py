@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -101,6 +102,16 @@ def test_an_output_that_cannot_be_written_is_refused_before_a_cell_is_run(place,
     told = capsys.readouterr().err
     assert "is a file, and nothing can be written in it" in " ".join(told.split())
     assert "cell 1" not in told
+
+
+def test_a_folder_of_another_model_is_refused(place, tmp_path, capsys):
+    words = [*arguments(place, "imbert-propositions"), "--output", str(tmp_path / "out")]
+    assert cli.main(words) == 0
+    shutil.copytree(place / "model", tmp_path / "copy")
+    elsewhere = (place / "data" / ".." / "model", "name it as then")
+    for model, advice in (elsewhere, (tmp_path / "copy", "choose another output folder")):
+        assert cli.main([*words, "--model", str(model)]) == 2
+        assert advice in " ".join(capsys.readouterr().err.split())
 
 
 def test_a_record_is_run_again(place, tmp_path, capsys):

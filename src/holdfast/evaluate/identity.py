@@ -1,11 +1,11 @@
 """Whether a record that is already there is of the same cell, and if not, what differs."""
 
-from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from holdfast.errors import InputError
 from holdfast.record import RunRecord, read_record
+from holdfast.record.leaves import leaves, shown
 
 _WORDS = {
     "model": "the model was another one, or read its texts in another way",
@@ -66,22 +66,9 @@ def _differences(found: RunRecord, head: RunRecord) -> list[str]:
     """Return in words what differs: contents first, then settings that may be why."""
     before, now = _identity(found), _identity(head, found)
     told = [text for name, text in _WORDS.items() if before.get(name) != now.get(name)]
-    there, here = dict(_leaves(found.config)), dict(_leaves(head.config))
+    there, here = dict(leaves(found.config)), dict(leaves(head.config))
     names = [name for name in {**here, **there} if here.get(name) != there.get(name)]
     told += [
-        f"{name} was {_shown(there.get(name))} and is {_shown(here.get(name))}" for name in names
+        f"{name} was {shown(there.get(name))} and is {shown(here.get(name))}" for name in names
     ]
     return told if len(told) <= _SHOWN else [*told[:_SHOWN], f"and {len(told) - _SHOWN} more"]
-
-
-def _leaves(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield every setting with its dotted name."""
-    if isinstance(value, Mapping) and value:
-        for key, below in value.items():
-            yield from _leaves(below, f"{name}.{key}" if name else key)
-    else:
-        yield name, value
-
-
-def _shown(value: Any) -> str:
-    return "not set" if value is None else str(value)

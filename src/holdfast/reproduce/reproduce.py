@@ -1,10 +1,8 @@
 """Run a reproduction: its cells, then its table from whatever records are there."""
 
 import json
-from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from holdfast.errors import InputError
 from holdfast.record import (
@@ -15,6 +13,7 @@ from holdfast.record import (
     write_atomically,
     write_note,
 )
+from holdfast.record.leaves import leaves, same_place
 from holdfast.report import write_report
 from holdfast.report.published import Published
 from holdfast.reproduce.cell import Cell
@@ -32,6 +31,8 @@ from holdfast.reproduce.side_by_side import run_side_by_side
 FORMAT = 1
 FIXED = ("model", "budget", "data", "reading", "precision", "lexicon")
 """What all that lies in one output folder has in common; see `done` for the other files."""
+PLACES = ("model", "data", "lexicon")
+"""Those that are files or folders, which may be named in several ways."""
 
 
 def reproduce(
@@ -80,22 +81,15 @@ def claim(setting: Setting) -> None:
         setting.output.mkdir(parents=True, exist_ok=True)
         write_note(file, FORMAT, now)
         return
-    before, after = (dict(_leaves(of)) for of in (there, json.loads(json.dumps(now))))
+    before, after = (dict(leaves(of)) for of in (there, json.loads(json.dumps(now))))
     for name, value in after.items():
-        if before.get(name) != value:
+        if (was := before.get(name)) != value:
+            # cells are found by how it is named
+            same = name in PLACES and same_place(was, value)
             raise InputError(
-                f"{setting.output} holds reproductions with {name} {before.get(name)}, and now it "
-                f"is {value}; choose another output folder."
+                f"{setting.output} holds reproductions with {name} {was}, and now it is {value}; "
+                f"{'name it as then' if same else 'choose another output folder'}."
             )
-
-
-def _leaves(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield every setting with its dotted name."""
-    for name, value in tree.items():
-        if isinstance(value, Mapping):
-            yield from _leaves(value, f"{prefix}{name}.")
-        else:
-            yield prefix + name, value
 
 
 def page_folder(result: Result) -> Path:

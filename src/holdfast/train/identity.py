@@ -1,12 +1,12 @@
 """What a run is, and in which respects another one differs from it: where files lie is none."""
 
 import json
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
 from holdfast.errors import InputError
 from holdfast.record import decode, encode
+from holdfast.record.leaves import leaves, same_place, shown
 from holdfast.train.config import TrainConfig
 
 Json = dict[str, Any]
@@ -24,7 +24,7 @@ UNTOLD = ("config.output", "data.sources")
 
 def differences(before: Json, now: Json) -> list[str]:
     """Return in words where a run differs from the one in a folder."""
-    there, here = dict(_leaves(_completed(before))), dict(_leaves(_plain(now)))
+    there, here = dict(leaves(_completed(before))), dict(leaves(_plain(now)))
     names = [name for name in {**here, **there} if here.get(name) != there.get(name)]
     told = [
         _difference(name, there.get(name), here.get(name))
@@ -42,17 +42,13 @@ def _only_lies_elsewhere(
     if _begins(name, UNTOLD):
         return True
     if name == "config.model":  # no checksum is kept of it
-        return _resolved(there.get(name)) == _resolved(here.get(name))
+        return same_place(there.get(name), here.get(name))
     content = next((content for content, settings in LYING.items() if name in settings), None)
     return content is not None and not any(_begins(other, (content,)) for other in names)
 
 
 def _begins(name: str, settings: tuple[str, ...]) -> bool:
     return any(name == one or name.startswith(f"{one}.") for one in settings)
-
-
-def _resolved(place: Any) -> Path | None:
-    return Path(place).resolve() if isinstance(place, str) else None
 
 
 def _completed(identity: Json) -> Json:
@@ -70,22 +66,9 @@ def _plain(identity: Json) -> Json:
     return plain
 
 
-def _leaves(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield every setting with its dotted name."""
-    if isinstance(value, dict) and value:
-        for key, below in value.items():
-            yield from _leaves(below, f"{name}.{key}" if name else key)
-    else:
-        yield name, value
-
-
 def _difference(name: str, there: Any, here: Any) -> str:
     kind, _, setting = name.partition(".")
     if kind == "config":
-        return f"{setting} was {_shown(there)} and is {_shown(here)}"
+        return f"{setting} was {shown(there)} and is {shown(here)}"
     known = {"data": "its data were other examples", "lexicons": "its lexicon was another"}
     return known.get(kind, "it has another format")
-
-
-def _shown(value: Any) -> str:
-    return "not set" if value is None else str(value)
