@@ -15,7 +15,7 @@ NUMBER = re.compile(r"(?<!\w)(?<![A-Za-z]-)\d+(?:[.,]\d+)*")
 CODE = re.compile(r"`[^`]*`")
 NAMES = {  # words of the prose that have digits and say no quantity
     *("H200", "SST-2", "e5-small's", "fp32", "TF32", "bf16", "all-MiniLM-L6-v2", "MiniLM-L6"),
-    *("`Theta(0.5)`", "`Theta(1.0)`", "e5-small"),
+    *("`Theta(0.5)`", "`Theta(1.0)`", "e5-small", '`norm="l2_example"`', '`"l2_token"`'),
 }
 NOT_RECORDED = {
     # settings of the scripts, which their records do not hold
@@ -118,6 +118,17 @@ def residuals(*records: Record) -> Told:
         above = f"{sum(row['descent'] > row['start'] for row in rows)} of {len(rows)}"
         layers = f"{median(smaller):.1f} times smaller | {min(smaller):.1f} | {above}"
         yield f"{record['model']} | {texts[record['texts']]} | {layers}"
+    yield "Model | Texts | Squared sum | By example | By token | Anderson"
+    for record in records:
+        rows = record["rows"]
+        left = [
+            f"{median(row[name] / row['start'] for row in rows):.2f}"
+            for name in ("descent", "by example", "by token", "anderson")
+        ]
+        yield f"{record['model']} | {texts[record['texts']]} | {' | '.join(left)}"
+        assert not any(
+            row[name] > row["start"] for name in ("by example", "by token") for row in rows
+        )
     for work in ("descent work", "anderson work"):
         yield from {f"{row[work]:.0f}" for record in records for row in record["rows"]}
 
