@@ -126,9 +126,8 @@ def residuals(*records: Record) -> Told:
             for name in ("descent", "by example", "by token", "anderson")
         ]
         yield f"{record['model']} | {texts[record['texts']]} | {' | '.join(left)}"
-        assert not any(
-            row[name] > row["start"] for name in ("by example", "by token") for row in rows
-        )
+        for name in ("by example", "by token"):
+            assert all(row["start"] / 2 < row[name] < row["start"] for row in rows)
     for work in ("descent work", "anderson work"):
         yield from {f"{row[work]:.0f}" for record in records for row in record["rows"]}
 
