@@ -7,6 +7,7 @@ from pathlib import Path
 import attack_naive as naive
 import numpy as np
 import pytest
+import torch
 from attack_bag import LEXICON, BagOfWords, bag, examples
 
 from holdfast.attack import (
@@ -17,6 +18,7 @@ from holdfast.attack import (
     read_allowed_sets,
     recipes,
     run_attack,
+    verify,
 )
 from holdfast.attack.constraint import ModificationRate
 from holdfast.attack.search import PWWS, Beam, Genetic, RandomSearch
@@ -220,6 +222,18 @@ def test_allowed_sets_are_found_by_the_letters_of_a_text(tmp_path: Path) -> None
     victim = FunctionVictim(BagOfWords(bias=-1.7))
     assert one(attack, "A great film, isn't it?", victim).adversarial == ("A fine film, isn't it?",)
     assert one(attack, "A great film", victim).status == "untouched"
+
+
+def test_a_plain_function_is_attacked_as_it_is() -> None:
+    attack, function = recipes.pwws_rift(LEXICON), BagOfWords()
+    texts = examples(*((text,) for text in TEXTS))
+    bare = list(run_attack(attack, function, texts, seed=0))
+    assert bare == list(run_attack(attack, FunctionVictim(function), texts, seed=0))
+    assert verify(attack, function, bare, texts) == sum(one.status == "succeeded" for one in bare)
+    with pytest.raises(InputError, match=r"reads no texts; give holdfast.victim.ModelVictim"):
+        run_attack(attack, torch.nn.Linear(1, 1), texts, seed=0)
+    with pytest.raises(InputError, match="A victim is a function"):
+        run_attack(attack, "a model", texts, seed=0)
 
 
 @pytest.mark.parametrize(

@@ -42,6 +42,21 @@ def call(capsys, folder: Path, *extra: str) -> tuple[int, str, str]:
     return code, captured.out, captured.err
 
 
+def test_examples_are_drawn_from_those_that_allowed_sets_know(folder, tmp_path, capsys) -> None:
+    """Of a run's folder, as the rest of it: its model is meant."""
+    rows = [json.loads(line) for line in (folder / "data.jsonl").read_text().splitlines()]
+    known = [row["text"] for row in rows[::4]]
+    sets = tmp_path / "sets.json"
+    sets.write_text(json.dumps({text: {"0": ["other"]} for text in known}))
+    argv = ["attack", "--model", str(folder), "--file", str(folder / "data.jsonl")]
+    argv += ["--attack", "genetic_jia", "--allowed_sets", str(sets), "--examples", "3"]
+    assert main([*argv, "--output", str(tmp_path / "found.jsonl")]) == 0
+    assert f"drawn from the {len(known)} of {len(rows)} examples" in capsys.readouterr().err
+    lines = (tmp_path / "found.jsonl").read_text().splitlines()[1:]
+    assert len(lines) == 3
+    assert {json.loads(line)["texts"][0] for line in lines} <= set(known)
+
+
 def test_a_file_is_attacked_and_the_outcomes_written(folder: Path, tmp_path: Path, capsys) -> None:
     output = tmp_path / "found.jsonl"
     extra = ["--file", str(folder / "data.jsonl"), "--output", str(output)]

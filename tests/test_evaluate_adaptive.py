@@ -125,6 +125,13 @@ def test_without_a_solve_autograd_is_true(connection: Connection | None) -> None
     assert found.sentence == ""
 
 
+def test_a_model_that_hardly_answers_to_its_inputs_raises_no_alarm() -> None:
+    tiny = connected_victim(None)
+    with torch.no_grad():
+        tiny.model.classifier.weight.mul_(1e-4)  # slopes that a short move loses in rounding
+    assert true_gradient(tiny, TEXTS).sentence == ""
+
+
 def test_descent_is_differentiated_twice_and_its_attention_put_back() -> None:
     descent = Descent(steps=2, step_size=0.01)
     tiny = connected_victim(dataclasses.replace(DETACHED, solver=descent))

@@ -298,6 +298,9 @@ def test_a_model_in_memory_is_evaluated_as_from_its_folder(ground: Path, tmp_pat
     from_folder = evaluate(plain(ground), whole, tmp_path / "folder")
     assert [record.marks for record in from_memory] == [record.marks for record in from_folder]
     assert from_memory[1].checksums == from_folder[1].checksums
+    unnamed = evaluate(loaded, suite(ground), tmp_path / "unnamed")
+    assert {record.model for record in unnamed} == {"model"}
+    assert unnamed[0].marks == from_folder[0].marks
     assert decode(Cell, from_memory[1].config).max_length == loaded.max_length
 
 
@@ -314,6 +317,9 @@ def test_a_function_is_evaluated_without_what_needs_a_model(ground: Path, tmp_pa
     assert attacked.series == ()
     assert adaptive.metric("white_box_accuracy") is None
     assert evaluate(given, whole, tmp_path) == [clean, attacked, adaptive]
+    bare = evaluate(answer, whole, tmp_path / "bare")  # under the name that functions have
+    assert [record.model for record in bare] == ["function"] * 3
+    assert [record.marks for record in bare] == [clean.marks, attacked.marks, adaptive.marks]
     with pytest.raises(InputError, match="2 classes apart and 3 labels"):
         evaluate(Named("words", FunctionVictim(answer), ("a", "b", "c")), whole, tmp_path)
 
@@ -401,6 +407,25 @@ def trained_on(file: Path, folder: Path, draw: int | None = None) -> Checkpoint:
         record["data"]["sources"] = {"train": {"sha256": checksum(file)}}
     (run / "run.json").write_text(json.dumps(record))
     return Checkpoint.read(str(run))
+
+
+def test_examples_are_drawn_from_those_that_allowed_sets_know(ground: Path, tmp_path: Path) -> None:
+    """The others cannot be broken, and would make any model look robust."""
+    rows = (ground / "sst2" / "validation.jsonl").read_text().splitlines()
+    texts = [json.loads(row)["sentence"] for row in rows]
+    sets = tmp_path / "sets.json"
+    sets.write_text(json.dumps({text: {"0": ["other"]} for text in texts[::4]}))
+    material = Material(allowed_sets=sets)
+    whole = suite(ground, attacks=("genetic_jia",), material=material, examples=3)
+    clean, attacked = evaluate(plain(ground), whole, tmp_path / "out")
+    assert clean.checksums["data"] == attacked.checksums["data"]
+    lines = (tmp_path / "out" / "plain" / "0" / "sst2").glob("*.outcomes.jsonl")
+    seen = [json.loads(line) for line in next(lines).read_text().splitlines()[1:]]
+    assert len(seen) == 3
+    assert {one["texts"][0] for one in seen} <= set(texts[::4])
+    sets.write_text(json.dumps({"another text": {"0": ["other"]}}))
+    with pytest.raises(InputError, match=r"None of the .* examples is among the allowed sets"):
+        evaluate(plain(ground), whole, tmp_path / "none")
 
 
 def test_the_file_of_the_training_is_noted(ground: Path, tmp_path: Path) -> None:

@@ -24,7 +24,12 @@ from holdfast.implicit import (
     recommended,
     save,
 )
-from holdfast.implicit.checkpoint import note_connection, read_connection, write_connection
+from holdfast.implicit.checkpoint import (
+    note_connection,
+    read_connection,
+    require_safetensors,
+    write_connection,
+)
 from holdfast.solve import Anderson, Broyden, Descent, ImplicitFunction, Unrolled
 
 PAST = Path(__file__).parent / "data_files" / "connection-format-1.json"
@@ -243,10 +248,19 @@ def test_connections_without_a_solver_in_use_come_back(tmp_path: Path) -> None:
     assert connected(load(saved(tmp_path, im_bert))).connection == im_bert
 
 
-def test_the_folder_of_a_run_is_told_from_its_model(tmp_path):
-    classifier("bert").save_pretrained(tmp_path / "run" / "model")
+def test_the_preset_of_the_plain_model_is_no_connection() -> None:
+    with pytest.raises(InputError, match="use the model as it is"):
+        connect(classifier("bert"), PRESETS["bert"])
+
+
+def test_the_folder_of_a_run_stands_for_its_model(tmp_path):
+    model = classifier("bert")
+    model.save_pretrained(tmp_path / "run" / "model")
+    (tmp_path / "run" / "config.json").write_text("{}")  # of the run
+    loaded = load(tmp_path / "run").state_dict()
+    assert all(torch.equal(loaded[name], weight) for name, weight in model.state_dict().items())
     with pytest.raises(InputError, match=r"folder of a run; give its model, .*run/model"):
-        load(tmp_path / "run")
+        require_safetensors(tmp_path / "run")
 
 
 def test_a_model_of_canonical_text_warns_that_texts_must_be_rewritten(tmp_path, caplog):

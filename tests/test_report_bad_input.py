@@ -104,6 +104,12 @@ def test_other_outcomes_than_the_records_own_are_not_shown(folder: Path) -> None
     write_record(replace(found, checksums=known), record)
     assert shown(content(folder)) == EXAMPLES
     assert content(folder).problems == ()
+    whole = file.read_bytes()
+    file.write_bytes(whole[:-30])
+    told = content(folder)
+    assert "was cut short: it has" in told.problems[0]
+    assert (shown(told), has_results(told)) == (0, True)
+    file.write_bytes(whole)
     file.write_text(file.read_text(encoding="utf-8").replace('"failed"', '"untouched"'))
     told = content(folder)
     assert "is not the file that the record was made of" in told.problems[0]

@@ -28,6 +28,13 @@ def content(*records: RunRecord, **options) -> Content:
     return report(found(*records), **options).content
 
 
+def test_records_alone_make_a_report() -> None:
+    records = [marked("1" * 30, seed=seed) for seed in (0, 1)]
+    alone = [replace(one, outcomes="lost.jsonl") for one in records]
+    assert table(report(alone, []).content) == table(content(*records))
+    assert report(alone).content.problems == ()
+
+
 def section(content: Content, name: str) -> Section | None:
     return next((one for one in content.sections if one.name == name), None)
 

@@ -50,6 +50,12 @@ def test_a_page_says_no_number_that_its_own_tables_do_not_have(page, results):
         assert numbers(prose(results, page)) <= numbers(blocks(results, page))
 
 
+def test_the_prices_that_choosing_names_are_in_the_tables(results):
+    page = (ROOT / "docs" / "choosing.md").read_text(encoding="utf-8")
+    prices = page.partition("## What it costs")[2].partition("## What was measured")[0]
+    assert {"1.6", "2.3"} <= numbers(prices) <= numbers(blocks(results, *PAGES))
+
+
 def test_each_verdict_has_its_numbers_from_the_pages_it_links_to(results):
     page = next(page for page in PAGES if page.stem == SUMMARY)
     rows = [line for line in prose(results, page).splitlines() if numbers(line)]

@@ -8,18 +8,21 @@ case nor spacing nor punctuation matters.
 
 import hashlib
 import json
+import logging
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from holdfast.attack.core import Substitutes
+from holdfast.data import Example
 from holdfast.errors import InputError
 from holdfast.text import Words, is_one_word, like
 
 _BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)  # the files were made without them
 Span = tuple[int, int]
+_LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,10 @@ class AllowedSets:
     """By the letters and digits of a text: for a span of them the words that may stand there."""
     sha256: str
     """Checksum of the file."""
+
+    def covers(self, texts: Sequence[str]) -> bool:
+        """Whether one of an example's texts is among them."""
+        return any(_Plain.of(text).letters in self.sets for text in texts)
 
     def substitutes(self, text: Words) -> Substitutes:
         """Return the substitutes of each word of a text."""
@@ -82,6 +89,25 @@ def read_allowed_sets(path: Path) -> AllowedSets:
             f'{{"text": {{"position": ["word", ...]}}}} ({error}).'
         ) from error
     return AllowedSets(sets, hashlib.sha256(content).hexdigest())
+
+
+def covered(examples: Iterable[Example], path: Path) -> list[Example]:
+    """Return the examples that the allowed sets in a file know.
+
+    The others have no substitutes: none of them could be broken, and drawn among the rest they
+    would make every model look robust.
+    """
+    known, every = read_allowed_sets(path), list(examples)
+    found = [example for example in every if known.covers(example.texts)]
+    if not found:
+        raise InputError(
+            f"None of the {len(every):,} examples is among the allowed sets {path}; give those "
+            "that belong to these examples, or none."
+        )
+    if len(found) < len(every):
+        told = "drawn from the %d of %d examples that the allowed sets know"
+        _LOG.info(told, len(found), len(every))
+    return found
 
 
 def _spans(text: str, allowed: Mapping[str, Any]) -> Iterator[tuple[Span, tuple[str, ...]]]:

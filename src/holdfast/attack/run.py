@@ -21,14 +21,14 @@ from holdfast.data import Example
 from holdfast.errors import InputError
 from holdfast.record import Outcome
 from holdfast.text import Words
-from holdfast.victim import LogProbabilities, Query, Tickets, Victim
+from holdfast.victim import GivenVictim, LogProbabilities, Query, Tickets, Victim, as_victim
 
 _TOGETHER = 32  # examples that are read by the victim in one go
 
 
 def run_attack(
     attack: Attack,
-    victim: Victim,
+    victim: GivenVictim,
     examples: Iterable[Example],
     *,
     seed: int,
@@ -41,6 +41,7 @@ def run_attack(
     `workers` are processes that search while this one runs the model: a GPU wants several. With
     `certify` an example is not searched where it can be proved that nothing would be found.
     """
+    victim = as_victim(victim)
     check_workers(attack, victim, workers)
     if seed < 0 or in_flight < 1:
         raise InputError(

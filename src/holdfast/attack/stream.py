@@ -22,7 +22,7 @@ from holdfast.data import Example
 from holdfast.errors import InputError, RunFailed
 from holdfast.record import Outcome
 from holdfast.record.files import written_atomically
-from holdfast.victim import Victim
+from holdfast.victim import GivenVictim, Victim, as_victim
 
 FORMAT = 1
 _PATIENCE = 1.0  # seconds between two looks at what the other processes wrote
@@ -52,7 +52,7 @@ class Process:
 
 def attack_to_file(
     attack: Attack,
-    victim: Victim,
+    victim: GivenVictim,
     examples: Sequence[Example],
     path: Path,
     *,
@@ -69,7 +69,7 @@ def attack_to_file(
     is not the first, `path` may not exist yet on return. The first waits for the others, and
     raises `RunFailed` when nothing comes from them any more.
     """
-    process = process or Process.of_environment()
+    process, victim = process or Process.of_environment(), as_victim(victim)
     header = _header(attack, victim, examples, seed)
     if certify and provable(attack, victim) is not None:
         header["certify"] = True

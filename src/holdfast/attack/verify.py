@@ -17,7 +17,7 @@ from holdfast.data import Example
 from holdfast.errors import RunFailed
 from holdfast.record import Outcome
 from holdfast.text import Words
-from holdfast.victim import Place, Row, Space, Victim
+from holdfast.victim import GivenVictim, Place, Row, Space, Victim, as_victim
 
 _TOGETHER = 256
 _DRAWN = 8  # texts to try a proof with
@@ -36,13 +36,14 @@ def kept_aside(file: Path) -> Iterator[None]:
 
 
 def verify(
-    attack: Attack, victim: Victim, outcomes: Iterable[Outcome], examples: Iterable[Example]
+    attack: Attack, victim: GivenVictim, outcomes: Iterable[Outcome], examples: Iterable[Example]
 ) -> int:
     """Return how many successes hold; raise `RunFailed` at the first outcome that does not.
 
     Whole texts go through the victim's tokenizer; nothing is spliced and nothing remembered. A
     constraint that compares with the text before the last step cannot be put to the final text.
     """
+    victim = as_victim(victim)
     known = {example.id: example for example in examples}
     left, successes = dict(known), 0
     remaining = iter(outcomes)

@@ -23,6 +23,7 @@ from holdfast.attack import (
     Untargeted,
     attack_to_file,
     build_attack,
+    covered,
     kept_aside,
     read_outcomes,
     run_attack,
@@ -48,6 +49,7 @@ from holdfast.data import (
 from holdfast.errors import InputError
 from holdfast.evaluate.attacking import begun_before
 from holdfast.evaluate.drawing import Drawn, drawn_for
+from holdfast.implicit.checkpoint import model_folder
 from holdfast.record import encode, refuse_file
 from holdfast.victim import ModelVictim, load
 from holdfast.victim.precision import Precision
@@ -83,7 +85,8 @@ class AttackOptions:
     lexicon: Path | None = None
     """JSON file {word: [substitutes]}; none: the cached lexicon, or one built from WordNet."""
     allowed_sets: Path | None = None
-    """JSON file {text: {position: [substitutes]}}, for attacks that take one."""
+    """JSON file {text: {position: [substitutes]}}, for attacks that take one; examples are drawn
+    from those that it knows."""
     wordnet: Path | None = None
     """Folder of WordNet's database files, for attacks that use synonyms or parts of speech; none:
     where it is usually installed."""
@@ -152,7 +155,7 @@ def run(argv: Sequence[str]) -> None:
     if argv and not argv[0].startswith("-"):
         raise InputError(f"{argv[0]!r} follows no option; put --text before a sentence to attack.")
     told, given = INTERFACE.read(argv)
-    options = with_columns(told)
+    options = with_columns(dataclasses.replace(told, model=model_folder(told.model)))
     if options.output is not None:
         refuse_file(options.output)
     attack = attack_of(options)
@@ -237,6 +240,8 @@ def gather_examples(options: AttackOptions, victim: ModelVictim) -> Drawn:
         split = options.split or evaluation_split(task, options.data)
         read = read_split(task, split, options.data)
     found = read.examples
+    if options.allowed_sets is not None:
+        found = covered(found, options.allowed_sets)
     if options.examples is not None and options.examples < len(found):
         found = sample(found, options.examples, seed=options.seed)
     return drawn_for(names, task, found, read.source.sha256)

@@ -82,7 +82,8 @@ class EvaluateOptions:
     lexicon: Path | None = None
     """JSON file {word: [substitutes]}; none: the cached lexicon, or one built from WordNet."""
     allowed_sets: Path | None = None
-    """JSON file {text: {position: [substitutes]}}, for attacks that take one."""
+    """JSON file {text: {position: [substitutes]}}, for attacks that take one; examples are drawn
+    from those that it knows."""
     wordnet: Path | None = None
     """Folder of WordNet's database files, for attacks that use synonyms or parts of speech; none:
     where it is usually installed."""

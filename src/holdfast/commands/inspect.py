@@ -3,7 +3,7 @@
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from holdfast.commands.progress import steps
 from holdfast.commands.settings import Interface
 from holdfast.errors import InputError
 from holdfast.implicit import PRESETS, Connection, connected, find_layers
-from holdfast.implicit.checkpoint import read_connection
+from holdfast.implicit.checkpoint import model_folder, read_connection
 from holdfast.implicit.inspection import Inspection, inspect_model
 from holdfast.implicit.perturbation import SCHEMES, Connections
 from holdfast.record import describe_environment, encode, refuse_folder
@@ -66,7 +66,8 @@ INTERFACE = Interface(
 
 def run(argv: Sequence[str]) -> None:
     """Inspect a model and print or write what was found."""
-    options, given = INTERFACE.read(argv)
+    told, given = INTERFACE.read(argv)
+    options = replace(told, model=str(model_folder(told.model)))
     texts = gather_texts(options)
     if options.output is not None:
         refuse_folder(options.output)

@@ -5,7 +5,7 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,6 +20,7 @@ from holdfast.commands.table import table
 from holdfast.data.files import text_of
 from holdfast.data.rows import SUFFIXES, Row, read_rows
 from holdfast.errors import InputError
+from holdfast.implicit.checkpoint import model_folder
 from holdfast.text import Wording
 from holdfast.victim import TextClassifier
 from holdfast.victim.window import TooLong
@@ -70,7 +71,8 @@ INTERFACE = Interface(
 
 def run(argv: Sequence[str]) -> None:
     """Label the texts and print them with their labels."""
-    options, given = INTERFACE.read(argv)
+    asked, given = INTERFACE.read(argv)
+    options = replace(asked, model=model_folder(asked.model))
     rows = gather_rows(options)
     columns = [row.columns for row in rows]
     if options.output is not None:

@@ -29,6 +29,8 @@ class Reading:
     """Text columns of `file`."""
     label: str = "label"
     """Label column of `file`."""
+    allowed_sets: Path | None = None
+    """Examples are drawn from those that this file knows; none: from all."""
 
     @property
     def title(self) -> str:
@@ -176,11 +178,12 @@ def cells_of(
 
 
 def _readings(suite: Suite, tasks: tuple[str, ...]) -> Iterator[Reading]:
+    sets = suite.material.allowed_sets if suite.attacks else None
     for seed in suite.seeds:
         for task in tasks:
-            yield Reading(task, seed, suite.examples, data=suite.data)
+            yield Reading(task, seed, suite.examples, data=suite.data, allowed_sets=sets)
         if suite.file is not None:
-            own = (None, suite.file, suite.texts, suite.label)
+            own = (None, suite.file, suite.texts, suite.label, sets)
             yield Reading(suite.file.stem, seed, suite.examples, *own)
 
 

@@ -5,6 +5,7 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from holdfast.attack import covered
 from holdfast.data import Example, Task, evaluation_split, read_file, read_split, sample
 from holdfast.errors import InputError
 from holdfast.evaluate.cells import Reading
@@ -34,6 +35,8 @@ def draw(reading: Reading, labels: Labels) -> Drawn:
     else:
         split = read_split(task, evaluation_split(task, reading.data), reading.data)
     found = split.examples
+    if reading.allowed_sets is not None:
+        found = covered(found, reading.allowed_sets)
     if reading.examples is not None and reading.examples < len(found):
         found = sample(found, reading.examples, seed=reading.seed)
     return drawn_for(labels, task, found, split.source.sha256)

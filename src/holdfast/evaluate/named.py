@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from holdfast.evaluate.checkpoint import Checkpoint
-from holdfast.victim import Victim
+from holdfast.victim import FunctionVictim, GivenVictim, Victim, as_victim
 
 IN_MEMORY = Path("(in memory)")
 """Folder of the checkpoint that stands for such a classifier in records."""
@@ -30,3 +30,9 @@ class Named:
         """Return a name for each class."""
         unnamed = tuple(map(str, range(self.victim.classes)))
         return self.labels or getattr(self.victim, "labels", unnamed)
+
+
+def named(given: GivenVictim) -> Named:
+    """Return a victim that nobody named: a function by its own name, another as `model`."""
+    victim = as_victim(given)
+    return Named(victim.name if isinstance(victim, FunctionVictim) else "model", victim)

@@ -14,18 +14,18 @@ from holdfast.evaluate.cells import AttackCell, Cell, cells_of
 from holdfast.evaluate.checkpoint import Checkpoint
 from holdfast.evaluate.fitting import Fitted, fit
 from holdfast.evaluate.identity import finished
-from holdfast.evaluate.named import Named
+from holdfast.evaluate.named import Named, named
 from holdfast.evaluate.preparing import prepare
 from holdfast.evaluate.progress import Progress, Silent
 from holdfast.evaluate.suite import Suite
 from holdfast.evaluate.supplies import Supplies
 from holdfast.evaluate.total import write_total
 from holdfast.record import RunRecord, describe_environment, refuse_folder, write_record
-from holdfast.victim import ModelVictim, load
+from holdfast.victim import GivenVictim, ModelVictim, load
 
 
 def evaluate(
-    checkpoint: Checkpoint | Named,
+    checkpoint: Checkpoint | Named | GivenVictim,
     suite: Suite,
     out: Path,
     *,
@@ -34,12 +34,14 @@ def evaluate(
 ) -> list[RunRecord]:
     """Measure a checkpoint in every cell of a suite and return the records, which lie in `out`.
 
-    A `Named` classifier that is in memory already reads texts as it was made to, whatever the
-    suite says of its precision and length.
+    A classifier that is in memory already reads texts as it was made to, whatever the suite says
+    of its precision and length; `Named` gives it a row of its own, the names of its classes and
+    the seed of its training.
     A cell whose record is there already is not measured again. Processes that torchrun or
     `accelerate launch` started share the attacks; the first writes the records and returns them.
     """
-    return _evaluate_plan(fit([checkpoint], suite), suite, out, machine, progress or Silent())
+    known = checkpoint if isinstance(checkpoint, Checkpoint | Named) else named(checkpoint)
+    return _evaluate_plan(fit([known], suite), suite, out, machine, progress or Silent())
 
 
 def evaluate_all(

@@ -28,8 +28,11 @@ def save(model: PreTrainedModel, path: str | Path) -> None:
 
 
 def load(path: str | Path, *, auto_class: Any = AutoModelForSequenceClassification) -> Any:
-    """Return the model saved at `path`, connected as it was; only safetensors are read."""
-    folder = Path(path)
+    """Return the model saved at `path`, or of the run there, connected as it was.
+
+    Only safetensors are read.
+    """
+    folder = model_folder(path)
     require_safetensors(folder)
     connection = read_connection(folder)
     if (folder / CANONICAL).exists():
@@ -77,6 +80,13 @@ def read_connection(folder: Path) -> Connection | None:
     if "connection" not in content:
         raise InputError(f"{file} {otherwise}; save the model again.")
     return decode(Connection, content["connection"], where=str(file))
+
+
+def model_folder(place: str | Path) -> Path:
+    """Return where a checkpoint lies: in the folder itself, or in the `model` of a run's folder."""
+    folder, inside = Path(place), Path(place) / "model"
+    own = any(folder.glob("*.safetensors"))
+    return inside if not own and any(inside.glob("*.safetensors")) else folder
 
 
 def require_safetensors(folder: Path) -> None:

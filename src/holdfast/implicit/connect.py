@@ -89,6 +89,11 @@ def unread(model: PreTrainedModel) -> Iterator[None]:
 
 def connect(model: PreTrainedModel, connection: Connection) -> Connected:
     """Connect `model` in place; its weights and its checkpoint format stay what they were."""
+    if connection is None:  # the preset of the plain model, which a loop over presets may give
+        raise InputError(
+            "There is no connection to make: None, the preset `bert`, is the plain model; use the "
+            "model as it is."
+        )
     layers = find_layers(model)
     numbers = parse_layers(connection.layers, len(layers))
     _check(model, layers, connection)

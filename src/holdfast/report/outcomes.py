@@ -100,11 +100,18 @@ def _read(found: Outcomes, record: RunRecord, file: OutcomesFile) -> None:
 
 
 def _require_own(file: OutcomesFile, record: RunRecord) -> None:
-    if not file.belongs_to(record):
+    if file.belongs_to(record):
+        return
+    held = sum(1 for _ in file)
+    if file.torn:
         raise InputError(
-            f"{file.path} is not the file that the record was made of, as its SHA-256 is another; "
-            "none of it is shown."
+            f"{file.path} was cut short: it has {counted(held, 'outcome')}, fewer than it "
+            "promises, and its SHA-256 is not that of the record; none of it is shown."
         )
+    raise InputError(
+        f"{file.path} is not the file that the record was made of, as its SHA-256 is another; "
+        "none of it is shown."
+    )
 
 
 def _require_texts(outcome: Outcome) -> None:

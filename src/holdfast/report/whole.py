@@ -1,6 +1,7 @@
 """The whole report: records in, one page and its twin out. Pure until it is written; no torch."""
 
-from collections.abc import Sequence
+import dataclasses
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -59,25 +60,33 @@ class Report:
 
 
 def report(
-    found: Found,
+    found: Found | Iterable[RunRecord],
     published: Sequence[Published] | None = None,
     *,
     title: str | None = None,
     reference: str | None = None,
     examples: int = MOST_EXAMPLES,
 ) -> Report:
-    """Make a report of all records that were found.
+    """Make a report of all records that were found, or of records alone, without their outcomes.
 
     `published`: numbers of a paper, to stand beside the measured ones. `reference`: the model the
     others are compared with; none: one that is called plain, else the first. `examples`: how many
     adversarial texts are shown at most.
     """
-    read = named_by_settings(named_by_encoder(sound(found)))
+    read = named_by_settings(named_by_encoder(sound(_as_found(found))))
     if not read.records:
         told = f"; {read.problems[0]}" if read.problems else "."
         raise InputError(f"There is no record to report on{told}")
     parts = _Building(read, tuple(published or ()), title, reference, examples)
     return Report(parts.content(), tuple(record for _, record in read.records))
+
+
+def _as_found(given: Found | Iterable[RunRecord]) -> Found:
+    """Return records as if they had been found in files; where their outcomes lie is not known."""
+    if isinstance(given, Found):
+        return given
+    alone = (dataclasses.replace(record, outcomes=None) for record in given)
+    return Found(tuple((Path(f"record {n}"), one) for n, one in enumerate(alone, start=1)), ())
 
 
 @dataclass(frozen=True)
@@ -184,7 +193,7 @@ def _facts(records: Sequence[RunRecord], outcomes: int) -> tuple[tuple[str, str]
 
 
 def write_report(
-    found: Found,
+    found: Found | Iterable[RunRecord],
     folder: Path,
     published: Sequence[Published] | None = None,
     *,

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.record import Change
 from holdfast.victim.function import FunctionVictim
+from holdfast.victim.given import GivenVictim, as_victim
 from holdfast.victim.keys import row_keys
 from holdfast.victim.space import DELETED, UNKNOWN, Place, Row, Rows, Space
 from holdfast.victim.victim import (
@@ -33,6 +34,7 @@ __all__ = [
     "UNKNOWN",
     "Change",
     "FunctionVictim",
+    "GivenVictim",
     "LogProbabilities",
     "ModelVictim",
     "Opened",
@@ -46,6 +48,7 @@ __all__ = [
     "TextClassifier",
     "Tickets",
     "Victim",
+    "as_victim",
     "load",
     "row_keys",
 ]

@@ -9,7 +9,7 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from holdfast.errors import InputError, first_line
 from holdfast.implicit import connect, require_safetensors
-from holdfast.implicit.checkpoint import attention_for, read_connection
+from holdfast.implicit.checkpoint import attention_for, model_folder, read_connection
 from holdfast.implicit.quiet import quiet_transformers
 from holdfast.text import Wording
 from holdfast.victim.classes import require_classes
@@ -36,7 +36,7 @@ def load(
     are, and no more than `longest`. A GPU is `shared` where other processes need it too: batches
     are smaller, and answers differ by rounding.
     """
-    path = Path(folder)
+    path = model_folder(folder)
     require_safetensors(path)
     wording = Wording.load(path)
     settings = wording.settings

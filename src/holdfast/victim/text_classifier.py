@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from holdfast.data.files import text_of
 from holdfast.data.rows import Row
 from holdfast.errors import InputError, RunFailed
+from holdfast.implicit.checkpoint import model_folder
 from holdfast.text import TextSettings
 from holdfast.victim.checkpoint import load
 from holdfast.victim.model import ModelVictim
@@ -56,15 +57,16 @@ class TextClassifier:
         device: str | torch.device | None = None,
         batch_size: int = 32,
     ) -> "TextClassifier":
-        """Load the folder `model` of a training run; without `device` a GPU where there is one.
+        """Load the model of a training run; without `device` a GPU where there is one.
 
         Without `max_length` as much of a text is read as in training, and where that is not known
         as much as the model can.
         """
+        model = model_folder(folder)
         system = load(
-            folder, max_length=max_length, longest=ENDLESS, precision=precision, device=device
+            model, max_length=max_length, longest=ENDLESS, precision=precision, device=device
         )
-        return cls(system, TextSettings.load(Path(folder)), batch_size)
+        return cls(system, TextSettings.load(model), batch_size)
 
     @property
     def labels(self) -> tuple[str, ...]:
