@@ -224,6 +224,12 @@ def test_allowed_sets_are_found_by_the_letters_of_a_text(tmp_path: Path) -> None
     assert one(attack, "A great film", victim).status == "untouched"
 
 
+def test_an_attack_is_written_in_the_order_that_the_architecture_names() -> None:
+    rate = ModificationRate(0.5)
+    attack = Attack("x", PWWS(), Neighbours(LEXICON), (), (rate,), Targeted(0))
+    assert (attack.text_constraints, attack.goal) == ((rate,), Targeted(0))
+
+
 def test_a_plain_function_is_attacked_as_it_is() -> None:
     attack, function = recipes.pwws_rift(LEXICON), BagOfWords()
     texts = examples(*((text,) for text in TEXTS))

@@ -41,6 +41,8 @@ def test_a_setting_of_canonical_text_that_comes_later_leaves_cells_what_they_wer
     """Else an upgrade would train anew what is done: only what is not as usual names a cell."""
     assert _told(Canonical(rounds=1, spelling=True)) == {"rounds": 1, "spelling": True}
     assert (_told(Canonical()), _told(None)) == ({}, None)
+    both = Canonical(Path("words.json"), 1)  # in the order that it was first written in
+    assert list(_told(both).items()) == [("rounds", 1), ("lexicon", "words.json")]
     cells = REPRODUCTIONS["misspellers"].cells(setting(budget=FULL))
     assert len({cell.id for cell in cells}) == len(cells)
 

@@ -80,6 +80,12 @@ def lines(output: Path) -> list[dict[str, float]]:
 # -- whole runs ---------------------------------------------------------------------------------
 
 
+def test_arguments_in_the_place_of_an_objective_are_told(tmp_path: Path) -> None:
+    """`Trainer` takes them there."""
+    with pytest.raises(InputError, match=r"training arguments by name"):
+        RobustTrainer(None, arguments(tmp_path))
+
+
 def test_rift_on_a_connected_model_with_everything_on(root, tmp_path):
     run = fine_tune(
         config(

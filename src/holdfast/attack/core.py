@@ -181,9 +181,9 @@ class Attack:
     name: str
     search: Search
     transformation: Transformation
-    goal: Goal = Untargeted()
     word_constraints: tuple[WordConstraint, ...] = ()
     text_constraints: tuple[TextConstraint, ...] = ()
+    goal: Goal = Untargeted()
     moving: tuple[int, ...] = (-1,)
     """Which texts of an example may change; -1 is a single text, or the second of a pair."""
     placeholder: str | None = None

@@ -102,7 +102,11 @@ class Cell:
 def _told(canonical: Canonical | None) -> dict[str, Any] | None:
     """Return the settings that are not as usual: with one that comes later, cells are the same."""
     usual, own = encode(Canonical()), encode(canonical)
-    return own and {name: value for name, value in own.items() if value != usual[name]}
+    if own is None:
+        return None
+    told = {name: value for name, value in own.items() if value != usual[name]}
+    # where a setting stands among the others makes no other cell either
+    return dict(sorted(told.items(), key=lambda item: item[0] == "lexicon"))
 
 
 @dataclass(frozen=True)

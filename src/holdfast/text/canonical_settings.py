@@ -10,6 +10,9 @@ from holdfast.errors import InputError
 class Canonical:
     """Write every text in canonical form before it is tokenised, in training and in use."""
 
+    lexicon: Path | None = None
+    """JSON file {word: [substitutes]}; none: the cached lexicon, or one built from WordNet. The
+    spelling alone needs none."""
     rounds: int = 2
     """How often a word is replaced by the most frequent of its substitutes; 0: never, so that at
     most its spelling changes."""
@@ -41,9 +44,6 @@ class Canonical:
     gives_way: bool = False
     """Whether the canonical text has that weight only where it gives some answer a probability
     above 1 / (2 trust), and the text's own words have it elsewhere."""
-    lexicon: Path | None = None
-    """JSON file {word: [substitutes]}; none: the cached lexicon, or one built from WordNet. The
-    spelling alone needs none."""
 
     def __post_init__(self) -> None:
         check_rounds(self.rounds)

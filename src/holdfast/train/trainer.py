@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel, TrainingArguments
 
 from holdfast.anchors import Anchor, OptimizerChoice, Reference
-from holdfast.errors import HoldfastError
+from holdfast.errors import HoldfastError, InputError
 from holdfast.implicit import Connection, connect
 from holdfast.objectives import Objective, Standard
 from holdfast.train import extras as beside
@@ -65,6 +65,11 @@ class RobustTrainer(EvaluatingTrainer):
     ) -> None:
         """Connect the model, build the trainer, then the objective's extras."""
         refuse_unknown(options)
+        if isinstance(objective, TrainingArguments):  # as `Trainer` takes them
+            raise InputError(
+                "RobustTrainer takes its training arguments by name: RobustTrainer(model, "
+                "objective, args=...)."
+            )
         self.objective: Objective = Standard() if objective is None else objective
         self._parts, self._watch = PartAverages(), LossWatch(row_names)
         self.anchor, self.new_weights = anchor, new_weights
