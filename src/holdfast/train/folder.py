@@ -60,7 +60,8 @@ class RunFolder:
 
     def refuse_another_run(self, identity: Json) -> None:
         """Raise unless the folder is new, or holds the run that `identity` describes."""
-        refuse_folder(self.path)
+        if not self.record.is_file():  # else nothing is written any more
+            refuse_folder(self.path)
         if self.config.is_file():
             if found := differences(_read(self.config), identity):
                 raise InputError(
