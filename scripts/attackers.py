@@ -41,11 +41,7 @@ def _lacking(
     left_out: Mapping[str, set[int | None]], model: str, reference: str
 ) -> set[frozenset[int | None]]:
     """Return what a model is compared without, the reference with each of the others."""
-    return {
-        frozenset(seeds)
-        for row, seeds in left_out.items()
-        if row == model or (model == reference and row != reference)
-    } or {frozenset()}
+    return {frozenset(seeds) for row, seeds in left_out.items() if model in (row, reference)}
 
 
 def told_apart(records: Iterable[RunRecord], names: Mapping[str, str]) -> Iterator[str]:

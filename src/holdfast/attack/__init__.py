@@ -1,7 +1,7 @@
 """Attacks on classifiers of text: searches over substitutes, run many at a time, and re-checked."""
 
 from holdfast.attack import recipes
-from holdfast.attack.allowed_sets import AllowedSets, covered, read_allowed_sets
+from holdfast.attack.allowed_sets import AllowedSets, covered, letters, read_allowed_sets
 from holdfast.attack.any_of import AnyOf
 from holdfast.attack.certify import Proof, certify
 from holdfast.attack.constraint import (
@@ -120,6 +120,7 @@ __all__ = [
     "covered",
     "describe",
     "kept_aside",
+    "letters",
     "parts_of",
     "read_allowed_sets",
     "read_outcomes",

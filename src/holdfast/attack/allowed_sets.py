@@ -36,7 +36,7 @@ class AllowedSets:
 
     def covers(self, texts: Sequence[str]) -> bool:
         """Whether one of an example's texts is among them."""
-        return any(_Plain.of(text).letters in self.sets for text in texts)
+        return any(letters(text) in self.sets for text in texts)
 
     def substitutes(self, text: Words) -> Substitutes:
         """Return the substitutes of each word of a text."""
@@ -46,6 +46,11 @@ class AllowedSets:
             tuple(like(word.text, new) for new in known.get(plain.span(word.start, word.end), ()))
             for word in text.words
         ]
+
+
+def letters(text: str) -> str:
+    """Return the letters and digits of a text in lower case, by which its sets are found."""
+    return "".join(c.lower() for c in _BREAK.sub(" ", text) if c.isalnum())
 
 
 @dataclass(frozen=True)
@@ -82,7 +87,7 @@ def read_allowed_sets(path: Path) -> AllowedSets:
     except (ValueError, RecursionError) as error:
         raise InputError(f"The allowed sets {path} are not JSON in UTF-8 ({error}).") from error
     try:
-        sets = {_Plain.of(text).letters: dict(_spans(text, of)) for text, of in parsed.items()}
+        sets = {letters(text): dict(_spans(text, of)) for text, of in parsed.items()}
     except (AttributeError, TypeError, ValueError, IndexError) as error:
         raise InputError(
             f"The allowed sets {path} do not have the form "

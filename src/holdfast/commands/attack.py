@@ -23,7 +23,6 @@ from holdfast.attack import (
     Untargeted,
     attack_to_file,
     build_attack,
-    covered,
     kept_aside,
     read_outcomes,
     run_attack,
@@ -44,11 +43,10 @@ from holdfast.data import (
     find_task,
     read_file,
     read_split,
-    sample,
 )
 from holdfast.errors import InputError
 from holdfast.evaluate.attacking import begun_before
-from holdfast.evaluate.drawing import Drawn, drawn_for
+from holdfast.evaluate.drawing import Drawn, chosen, drawn_for
 from holdfast.implicit.checkpoint import model_folder
 from holdfast.record import encode, refuse_file
 from holdfast.victim import ModelVictim, load
@@ -239,11 +237,7 @@ def gather_examples(options: AttackOptions, victim: ModelVictim) -> Drawn:
         task = find_task(str(options.task))
         split = options.split or evaluation_split(task, options.data)
         read = read_split(task, split, options.data)
-    found = read.examples
-    if options.allowed_sets is not None:
-        found = covered(found, options.allowed_sets)
-    if options.examples is not None and options.examples < len(found):
-        found = sample(found, options.examples, seed=options.seed)
+    found = chosen(read.examples, options.examples, options.seed, options.allowed_sets)
     return drawn_for(names, task, found, read.source.sha256)
 
 

@@ -2,8 +2,9 @@
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from holdfast.attack import covered
 from holdfast.data import Example, Task, evaluation_split, read_file, read_split, sample
@@ -34,12 +35,16 @@ def draw(reading: Reading, labels: Labels) -> Drawn:
         split = read_file(task, reading.file, "file")
     else:
         split = read_split(task, evaluation_split(task, reading.data), reading.data)
-    found = split.examples
-    if reading.allowed_sets is not None:
-        found = covered(found, reading.allowed_sets)
-    if reading.examples is not None and reading.examples < len(found):
-        found = sample(found, reading.examples, seed=reading.seed)
+    found = chosen(split.examples, reading.examples, reading.seed, reading.allowed_sets)
     return drawn_for(labels, task, found, split.source.sha256)
+
+
+def chosen(
+    examples: Sequence[Example], count: int | None, seed: int, allowed_sets: Path | None
+) -> Sequence[Example]:
+    """Return so many examples, or all; where there are `allowed_sets`, of those that these know."""
+    found = examples if allowed_sets is None else covered(examples, allowed_sets)
+    return found if count is None or count >= len(found) else sample(found, count, seed=seed)
 
 
 def drawn_for(labels: Labels, task: Task, examples: Iterable[Example], source: str) -> Drawn:

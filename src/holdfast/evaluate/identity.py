@@ -5,7 +5,7 @@ from typing import Any
 
 from holdfast.errors import InputError
 from holdfast.record import RunRecord, read_record
-from holdfast.record.leaves import leaves, shown
+from holdfast.record.leaves import differing, first_few, shown
 
 _WORDS = {
     "model": "the model was another one, or read its texts in another way",
@@ -17,7 +17,6 @@ _WORDS = {
     "transferred": "the texts of the reference were others",
 }
 _MEASURED = ("cost", "stability")  # what of the configuration no checksum stands for
-_SHOWN = 4
 
 
 def finished(path: Path, head: RunRecord) -> RunRecord | None:
@@ -66,9 +65,6 @@ def _differences(found: RunRecord, head: RunRecord) -> list[str]:
     """Return in words what differs: contents first, then settings that may be why."""
     before, now = _identity(found), _identity(head, found)
     told = [text for name, text in _WORDS.items() if before.get(name) != now.get(name)]
-    there, here = dict(leaves(found.config)), dict(leaves(head.config))
-    names = [name for name in {**here, **there} if here.get(name) != there.get(name)]
-    told += [
-        f"{name} was {shown(there.get(name))} and is {shown(here.get(name))}" for name in names
-    ]
-    return told if len(told) <= _SHOWN else [*told[:_SHOWN], f"and {len(told) - _SHOWN} more"]
+    settings = differing(found.config, head.config).items()
+    told += [f"{name} was {shown(there)} and is {shown(here)}" for name, (there, here) in settings]
+    return first_few(told)

@@ -1,6 +1,6 @@
 """Settings one by one, to say in which of them two runs differ."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,18 @@ def leaves(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
             yield from leaves(below, f"{name}.{key}" if name else key)
     else:
         yield name, value
+
+
+def differing(before: Any, now: Any) -> dict[str, tuple[Any, Any]]:
+    """Return the settings that differ, with what they were and what they are; none: not there."""
+    there, here = dict(leaves(before)), dict(leaves(now))
+    pairs = {name: (there.get(name), here.get(name)) for name in {**here, **there}}
+    return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
+
+
+def first_few(told: Sequence[str], most: int = 4) -> list[str]:
+    """Return what is told of differences; of many the first."""
+    return list(told) if len(told) <= most else [*told[:most], f"and {len(told) - most} more"]
 
 
 def shown(value: Any) -> str:

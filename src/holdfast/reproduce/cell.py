@@ -4,6 +4,7 @@ import dataclasses
 import hashlib
 import json
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -107,6 +108,11 @@ def _told(canonical: Canonical | None) -> dict[str, Any] | None:
     told = {name: value for name, value in own.items() if value != usual[name]}
     # where a setting stands among the others makes no other cell either
     return dict(sorted(told.items(), key=lambda item: item[0] == "lexicon"))
+
+
+def distinct(cells: Iterable[Cell]) -> list[Cell]:
+    """Return each training once: tables share some."""
+    return list({cell.id: cell for cell in cells}.values())
 
 
 @dataclass(frozen=True)

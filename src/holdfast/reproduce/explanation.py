@@ -3,6 +3,7 @@
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from holdfast.reproduce.cell import distinct
 from holdfast.reproduce.differences import differences
 from holdfast.reproduce.recipe import Reproduction
 from holdfast.reproduce.run import title
@@ -35,6 +36,6 @@ class Explanation:
 
 def explanation(recipe: Reproduction, setting: Setting) -> Explanation:
     """Return what a reproduction would do with a setting; each training is there once."""
-    cells = list({cell.id: cell for cell in recipe.cells(setting)}.values())
+    cells = distinct(recipe.cells(setting))
     found = differences(recipe, setting, cells)
     return Explanation(recipe, setting.budget.name, tuple(map(title, cells)), tuple(found))

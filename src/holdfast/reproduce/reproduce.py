@@ -16,7 +16,7 @@ from holdfast.record import (
 from holdfast.record.leaves import leaves, same_place
 from holdfast.report import write_report
 from holdfast.report.published import Published
-from holdfast.reproduce.cell import Cell
+from holdfast.reproduce.cell import Cell, distinct
 from holdfast.reproduce.done import is_done, refuse_other_files
 from holdfast.reproduce.fill import records_of
 from holdfast.reproduce.markdown import markdown
@@ -52,7 +52,7 @@ def reproduce(
     claim(setting)
     if setting.demo:
         write_demo(setting.output)
-    cells = list({cell.id: cell for cell in reproduction.cells(setting)}.values())
+    cells = distinct(reproduction.cells(setting))
     refuse_other_files(setting, cells)
     own = shard or Shard.read(None)
     failed = _run(Workshop(setting, say), own.of(cells), processes)

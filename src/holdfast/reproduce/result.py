@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from holdfast.reproduce.cell import Cell
+from holdfast.reproduce.cell import Cell, distinct
 from holdfast.reproduce.differences import differences
 from holdfast.reproduce.done import is_done
 from holdfast.reproduce.fill import Shelf, Value
@@ -98,7 +98,7 @@ def result_of(
     shelf = Shelf.of_cells(setting.output / "records", cells)
     grids = grids_of(reproduction, setting, shelf)
     shown = [source for place in reproduction.places(setting) for source in _sources(place)]
-    different = {cell.id: cell for cell in cells}
+    different = distinct(cells)
     lacking = {e.row for grid in grids for e in grid.entries if e.missing}
     return Result(
         reproduction=reproduction,
@@ -106,7 +106,7 @@ def result_of(
         grids=grids,
         differences=(*differences(reproduction, setting, cells), *shelf.attacks_apart(shown)),
         cells=len(different),
-        done=sum(is_done(setting, cell) for cell in different.values()),
+        done=sum(is_done(setting, cell) for cell in different),
         missing=len(lacking),
         failed=tuple(failed),
     )

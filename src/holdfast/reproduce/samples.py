@@ -5,12 +5,11 @@ as it reads any other, and a reader can see what was attacked.
 """
 
 import json
-import re
 from collections.abc import Iterable
 from pathlib import Path
 
+from holdfast.attack import covered, letters
 from holdfast.data import Example, Task, checksum, demo_examples, find_task, read_split, sample
-from holdfast.errors import InputError
 from holdfast.record import write_atomically
 from holdfast.reproduce.cell import Sample
 from holdfast.reproduce.setting import Setting
@@ -20,7 +19,6 @@ DEMO_TASKS = {"sst2": "validation", "imdb": "test"}
 DEMO_TEST = 2000
 SOURCE = "source.sha256"
 """Beside a sample: the checksum of the file it was chosen by."""
-_BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
 
 
 def demo_folder(output: Path) -> Path:
@@ -58,19 +56,9 @@ def _covered(setting: Setting, task: Task) -> Path:
     folder = setting.output / "samples" / "covered"
     path = setting.allowed[task.name]
     if not _is_made_from(path, folder, task):
-        try:
-            known = {letters(text) for text in json.loads(path.read_text(encoding="utf-8"))}
-        except (OSError, ValueError) as error:
-            raise InputError(f"The allowed sets {path} cannot be read ({error}).") from error
-        examples = read_split(task, str(task.test), setting.data).examples
-        found = [example for example in examples if letters(example.texts[-1]) in known]
+        found = covered(read_split(task, str(task.test), setting.data).examples, path)
         # some reviews are in the test set twice; the files have them once
         kept = list({tuple(map(letters, e.texts)): e for e in reversed(found)}.values())[::-1]
-        if not kept:
-            raise InputError(
-                f"None of the test examples of {task.name} is among the allowed sets {path}; give "
-                "those that belong to these examples, or none."
-            )
         _write(folder, task, str(task.test), kept, made_from=path)
     return folder
 
@@ -87,11 +75,6 @@ def _test(setting: Setting, task: Task) -> Path:
         examples = read_split(task, str(task.test), setting.data).examples
         _write(folder, task, str(task.test), examples)
     return folder
-
-
-def letters(text: str) -> str:
-    """Return the letters and digits of a text: so a text is found in files of allowed sets."""
-    return "".join(c.lower() for c in _BREAK.sub(" ", text) if c.isalnum())
 
 
 def _textfooler(setting: Setting, path: Path) -> Path:

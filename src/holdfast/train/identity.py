@@ -6,13 +6,11 @@ from typing import Any
 
 from holdfast.errors import InputError
 from holdfast.record import decode, encode
-from holdfast.record.leaves import leaves, same_place, shown
+from holdfast.record.leaves import differing, first_few, same_place, shown
 from holdfast.train.config import TrainConfig
 
 Json = dict[str, Any]
 
-SHOWN = 4
-"""Differences that are told."""
 LYING = {
     "data.parts": ("config.data.folder", "config.data.file", "config.data.held_out_file"),
     "lexicons": ("config.substitutions.lexicon", "config.canonical.lexicon"),
@@ -24,27 +22,23 @@ UNTOLD = ("config.output", "data.sources")
 
 def differences(before: Json, now: Json) -> list[str]:
     """Return in words where a run differs from the one in a folder."""
-    there, here = dict(leaves(_completed(before))), dict(leaves(_plain(now)))
-    names = [name for name in {**here, **there} if here.get(name) != there.get(name)]
+    found = differing(_completed(before), _plain(now))
     told = [
-        _difference(name, there.get(name), here.get(name))
-        for name in names
-        if not _only_lies_elsewhere(name, names, there, here)
+        _difference(name, *pair)
+        for name, pair in found.items()
+        if not _only_lies_elsewhere(name, found)
     ]
-    told = list(dict.fromkeys(told))
-    return told if len(told) <= SHOWN else [*told[:SHOWN], f"and {len(told) - SHOWN} more"]
+    return first_few(list(dict.fromkeys(told)))
 
 
-def _only_lies_elsewhere(
-    name: str, names: list[str], there: Mapping[str, Any], here: Mapping[str, Any]
-) -> bool:
+def _only_lies_elsewhere(name: str, found: Mapping[str, tuple[Any, Any]]) -> bool:
     """Whether a setting names another place, and what lies there is the same."""
     if _begins(name, UNTOLD):
         return True
     if name == "config.model":  # no checksum is kept of it
-        return same_place(there.get(name), here.get(name))
+        return same_place(*found[name])
     content = next((content for content, settings in LYING.items() if name in settings), None)
-    return content is not None and not any(_begins(other, (content,)) for other in names)
+    return content is not None and not any(_begins(other, (content,)) for other in found)
 
 
 def _begins(name: str, settings: tuple[str, ...]) -> bool:
